@@ -1,0 +1,119 @@
+"""The class attributes of a generated renderer: what is known of the format, message rules, options."""
+
+from __future__ import annotations
+
+from templc.emit.layout import Lines, columns, literal
+from templc.ir.facts import line_of, meaning
+from templc.ir.ops import Program
+from templc.model.spec import Option
+
+
+class Tables:
+    """Emits `info`, `rules`, `known_options` and the annotations of option attributes."""
+
+    def __init__(self, program: Program, lines: Lines) -> None:
+        self._program = program
+        self._lines = lines
+
+    def emit(self) -> None:
+        program, lines = self._program, self._lines
+        lines.listed("info = Info(", self._info(), ")")
+        rules = self._rules()
+        if rules:
+            lines.listed("rules = MessageRules(", rules, ")")
+        if program.options:
+            entries = [f"{literal(name)}: {_option(option)}" for name, option in program.options.items()]
+            lines.listed("known_options = {", entries, "}")
+        runs = [name for fact, name in program.past.items() if fact.time == "run"]
+        if runs:
+            lines.add(f"runs = {_tuple(tuple(runs), 4)}")
+        if program.past:
+            lines.add("past_type = Past")
+        if program.future:
+            lines.add("future_type = Future")
+        for name, option in program.options.items():
+            kind = "bool" if option.type == "bool" else "str"
+            unset = "" if option.default is not None and option.type != "token" else " | None"
+            lines.add(f"{name}: {kind}{unset}")
+
+    def _info(self) -> list[str]:
+        program, reference = self._program, self._program.reference
+        entries = [
+            f"name={literal(program.format)}",
+            f"title={literal(program.title)}",
+            f"source={literal(program.source)}",
+            f"stop={_tuple(program.stop, 8)}",
+            f"specials={_tuple(program.specials, 8)}",
+        ]
+        optional = {
+            "stop_strings": _tuple(program.stop_strings, 8) if program.stop_strings else "",
+            "markers": _tuple(program.markers, 8) if program.markers else "",
+            "leading": "True" if program.leading else "",
+            "hoisting": "True" if program.hoisting else "",
+            "head_line": str(program.head[0].span.line) if program.hoisting else "",
+            "aliases": _tuple(program.aliases, 8) if program.aliases else "",
+            "models": _tuple(program.models, 8) if program.models else "",
+            "repository": literal(reference.repository) if reference.repository else "",
+            "revision": literal(reference.revision) if reference.revision else "",
+            "sha256": literal(reference.sha256) if reference.sha256 else "",
+        }
+        return entries + [f"{name}={text}" for name, text in optional.items() if text] + self._facts()
+
+    def _facts(self) -> list[str]:
+        """What each future fact means and where it is read, for refusals."""
+        facts = self._program.future
+        if not facts:
+            return []
+        lines = [f"            {literal(name)}: ({literal(meaning(fact))}, {line_of(fact)}),\n" for fact, name in facts.items()]
+        return ["facts={\n" + "".join(lines) + "        }"]
+
+    def _rules(self) -> list[str]:
+        rules = self._program.rules
+        inline = rules.inline_reasoning
+        optional = {
+            "content": literal(rules.content) if rules.content else "",
+            "inline_reasoning": (
+                f"InlineReasoning({literal(inline.open)}, {literal(inline.close)}, {literal(inline.content)})"
+                if inline
+                else ""
+            ),
+            "lists": literal(rules.lists) if rules.lists != "refuse" else "",
+            "lists_by_role": _dict("lists_by_role", rules.lists_by_role),
+            "parts": _dict("parts", rules.parts),
+            "call_id": literal(rules.call_id) if rules.call_id else "",
+        }
+        return [f"{name}={text}" for name, text in optional.items() if text]
+
+
+def _tuple(items: tuple[str, ...], indent: int) -> str:
+    """A tuple on one line, or one item a line, as the layout has it at that indentation."""
+    inner = ", ".join(literal(item) for item in items)
+    one = f"({inner},)" if len(items) == 1 else f"({inner})"
+    if columns(one) + indent + len("specials=,") <= 100:
+        return one
+    pad = " " * (indent + 4)
+    return "(\n" + "".join(f"{pad}{literal(item)},\n" for item in items) + " " * indent + ")"
+
+
+def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
+    """A dict on one line, or one entry a line, as an argument eight columns in."""
+    entries = [f"{literal(key)}: {literal(value)}" for key, value in items]
+    one = "{" + ", ".join(entries) + "}"
+    if columns(one) + 8 + len(name) + 2 <= 100:
+        return one if items else ""
+    return "{\n" + "".join(f"            {entry},\n" for entry in entries) + "        }"
+
+
+def _option(option: Option) -> str:
+    parts = [literal(option.type)]
+    if option.default is not None:
+        parts.append(str(option.default) if isinstance(option.default, bool) else literal(option.default))
+    if option.values:
+        parts.append(f"values={_tuple(option.values, 8)}")
+    if option.bind:
+        parts.append(f"bind={literal(option.bind)}")
+    parts.append(f"doc={literal(option.doc)}")
+    one = f"Option({', '.join(parts)})"
+    if columns(one) + columns(option.name) + 13 <= 100:
+        return one
+    return "Option(\n" + "".join(f"            {part},\n" for part in parts) + "        )"

@@ -1,0 +1,346 @@
+"""The interpreter: runs a program directly on messages. Slow, obvious, and written apart from generated code.
+
+It is the oracle that generated modules are held against: facts are read by looking at the whole conversation, not
+by folding. `Interpreter(program).text(messages)` is the text; `.pieces(...)` the same with origins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
+from templc.model import expr
+from templc.runtime.errors import MessageError
+from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
+from templc.runtime.options import Option, checked
+from templc.runtime.pieces import Piece
+from templc.runtime.text import after, after_last, before, text_or_json, text_or_python, to_json
+
+_FILTERS: dict[str, Callable[[Any, str], str]] = {
+    "strip": lambda value, _: value.strip(),
+    "lstrip": lambda value, _: value.lstrip(),
+    "rstrip": lambda value, _: value.rstrip(),
+    "strip_newlines": lambda value, _: value.strip("\n"),
+    "lstrip_newlines": lambda value, _: value.lstrip("\n"),
+    "rstrip_newlines": lambda value, _: value.rstrip("\n"),
+    "after": after,
+    "after_last": after_last,
+    "before": before,
+    "remove": lambda value, mark: value.replace(mark, ""),
+    "capitalize": lambda value, _: value.capitalize(),
+    "json": lambda value, _: to_json(value),
+    "json_compact": lambda value, _: to_json(value, separators=(",", ":")),
+    "json_indent": lambda value, _: to_json(value, indent=4),
+    "text_or_json": lambda value, _: text_or_json(value),
+    "text_or_python": lambda value, _: text_or_python(value),
+}
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "==": lambda a, b: a == b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+}
+
+
+def message_rules(program: Program) -> MessageRules:
+    """The runtime's form of a program's message rules."""
+    rules, inline = program.rules, program.rules.inline_reasoning
+    return MessageRules(
+        content=rules.content,
+        inline_reasoning=InlineReasoning(inline.open, inline.close, inline.content) if inline else None,
+        lists=rules.lists,
+        lists_by_role=dict(rules.lists_by_role),
+        parts=dict(rules.parts),
+        call_id=rules.call_id,
+    )
+
+
+def runtime_options(program: Program) -> dict[str, Option]:
+    """The runtime's form of a program's options."""
+    return {
+        name: Option(option.type, option.default, option.values, option.bind, option.doc)
+        for name, option in program.options.items()
+    }
+
+
+@dataclass(slots=True)
+class Interpreter:
+    """A program with its options set."""
+
+    program: Program
+    as_template: bool = False
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def text(
+        self,
+        messages: Sequence[object],
+        *,
+        tools: Sequence[object] | None = None,
+        add_generation_prompt: bool = False,
+    ) -> str:
+        """The text of a conversation; MessageError where the format refuses it."""
+        pieces = self.pieces(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+        return "".join(piece.text for piece in pieces)
+
+    render_text = text
+
+    def pieces(
+        self,
+        messages: Sequence[object],
+        *,
+        tools: Sequence[object] | None = None,
+        add_generation_prompt: bool = False,
+    ) -> list[Piece]:
+        """The pieces of a conversation."""
+        reader = Reader(message_rules(self.program), self.as_template)
+        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
+        declared = read_tools(tools, as_template=self.as_template)
+        options = {
+            **checked(self.program.format, runtime_options(self.program), self.options),
+            "as_template": self.as_template,
+        }
+        return _Run(self.program, read, declared, options, add_generation_prompt).pieces()
+
+
+@dataclass(slots=True)
+class _Run:
+    """One rendering: `at` is the index of the message whose turn is written."""
+
+    program: Program
+    messages: list[Message]
+    tools: tuple[Mapping[str, Any], ...] | None
+    options: Mapping[str, object]
+    prompt: bool
+    at: int = -1
+    owner: int = -1
+    sampling: bool = False
+    out: list[Piece] = field(default_factory=list)
+    items: dict[str, Any] = field(default_factory=dict)
+
+    def pieces(self) -> list[Piece]:
+        program = self.program
+        for self.at, message in enumerate(self.messages):
+            self._check(message)
+        self.at = -1
+        self._ops(program.head)
+        for self.at, message in enumerate(self.messages):
+            self.owner = self.at
+            self._turn(message)
+        self.at, self.owner = len(self.messages), -1
+        self._ops(program.finish)
+        if self.prompt:
+            self._ops(program.prompt)
+        return self.out
+
+    def _role(self, message: Message) -> str:
+        if message.role in self.program.roles and message.role != "other":
+            return message.role
+        if "other" in self.program.roles and self.options["as_template"]:
+            return "other"
+        raise MessageError(f"no role `{message.role}`", message_index=self.at, field="role")
+
+    def _check(self, message: Message) -> None:
+        for check in self.program.checks.get(self._role(message), ()):
+            if not self._holds(check.cond, message) and not (check.soft and self.options["as_template"]):
+                raise MessageError(check.say, message_index=self.at)
+
+    def _turn(self, message: Message) -> None:
+        if self.at == 0 and self.program.leading and message.role == "system":
+            return
+        role = self.program.roles[self._role(message)]
+        if isinstance(role, Plain):
+            self._ops(role.ops)
+            return
+        self._ops(role.opener)
+        self.sampling, start = True, len(self.out)
+        self._ops(role.body + role.closer)
+        self.sampling = False
+        self._unsample(start, role.prefill)
+        self._ops(role.trailer)
+
+    def _unsample(self, start: int, prefill: Ops) -> None:
+        """Mark as not sampled what the prompt already holds of the turn."""
+        sampled, self.out = self.out[start:], self.out[:start]
+        self._ops(prefill)
+        given = "".join(piece.text for piece in self.out[start:])
+        self.out = self.out[:start]
+        left = len(given) if "".join(piece.text for piece in sampled).startswith(given) else 0
+        for piece in sampled:
+            head, tail = piece.text[:left], piece.text[left:]
+            left -= len(head)
+            self.out += [piece._replace(text=head, sampled=False, weight=0.0)] if head else []
+            self.out += [piece._replace(text=tail)] if tail else []
+
+    # operations
+
+    def _ops(self, ops: Ops) -> None:
+        for op in ops:
+            self._op(op)
+
+    def _op(self, op: Op) -> None:
+        match op:
+            case Write(parts):
+                for part in parts:
+                    self._write(part)
+            case When(cond, then, otherwise):
+                self._ops(then if self._holds(cond, self._message()) else otherwise)
+            case Each():
+                self._each(op)
+            case _:
+                assert_never(op)
+
+    def _message(self) -> Message | None:
+        return self.messages[self.at] if 0 <= self.at < len(self.messages) else None
+
+    def _each(self, op: Each) -> None:
+        items = self._list(op)
+        outer, owner = dict(self.items), self.owner
+        for number, (source, item) in enumerate(items):
+            self.owner = owner if source is None else source
+            self._ops(op.between if number else op.open)
+            self.items[op.variable] = item
+            self._ops(op.do)
+        self.items, self.owner = outer, owner
+        if items:
+            self._ops(op.close)
+
+    def _list(self, op: Each) -> list[tuple[int | None, Any]]:
+        match op.over:
+            case "calls":
+                message = self._message()
+                return [(None, call) for call in message.calls] if message else []
+            case "arguments":
+                return [(None, argument) for argument in self.items[op.of].items()]
+            case "tools":
+                return [(None, tool) for tool in self.tools or ()]
+            case "systems":
+                return [(at, m) for at, m in enumerate(self.messages) if m.role == "system"]
+
+    def _write(self, part: Text | Body) -> None:
+        if isinstance(part, Text):
+            self._add(part.text, False, "", self.owner)
+            return
+        value = self._value(part.value, self._message())
+        text = str(value or part.default or "")
+        ref = part.value.ref
+        token = ref.scope == "option" and self.program.options[ref.name].type == "token"
+        self._add(text, not token, part.field, 0 if ref.scope == "lead" else self.owner)
+
+    def _add(self, text: str, body: bool, name: str, owner: int) -> None:
+        if not text:
+            return
+        message = self._message()
+        weight = 1.0 if message is None or message.train is None else message.train
+        self.out.append(Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0))
+
+    # values and conditions
+
+    def _value(self, value: expr.Value, message: Message | None) -> Any:
+        found = self._ref(value.ref, message)
+        for use in value.filters:
+            found = _FILTERS[use.name](found, use.argument or "")
+        return found
+
+    def _ref(self, ref: expr.Ref, message: Message | None) -> Any:
+        match ref.scope:
+            case "message":
+                return getattr(message, ref.name) if message else ""
+            case "lead":
+                lead = self.messages[0] if self.messages and self.messages[0].role == "system" else None
+                return lead if not ref.part else getattr(lead, ref.part) if lead else ""
+            case "option":
+                return self.options[ref.name]
+            case "tools":
+                return self.tools
+            case "systems":
+                return [m for m in self.messages if m.role == "system"]
+            case "item":
+                return _part(self.items[ref.name], ref.part)
+        assert_never(ref.scope)
+
+    def _holds(self, cond: expr.Cond, message: Message | None) -> bool:
+        match cond:
+            case expr.Const(value):
+                return value
+            case expr.Or(terms):
+                return any(self._holds(term, message) for term in terms)
+            case expr.And(terms):
+                return all(self._holds(term, message) for term in terms)
+            case expr.Not(term):
+                return not self._holds(term, message)
+            case expr.RoleIs(role):
+                return message is not None and message.role == role
+            case expr.Predicate(term=term):
+                return self._holds(term, message)
+            case expr.Counted(value, compare, number):
+                return _COMPARE[compare](len(self._value(value, message)), number)
+            case expr.Quantified(quantifier, variable, term):
+                found = [self._for_call(variable, call, term, message) for call in message.calls] if message else []
+                return any(found) if quantifier == "some" else all(found)
+            case expr.Test():
+                return self._test(cond, message)
+            case expr.Fact():
+                return self._fact(cond)
+        assert_never(cond)
+
+    def _for_call(self, variable: str, call: Any, term: expr.Cond, message: Message | None) -> bool:
+        self.items[variable] = call
+        return self._holds(term, message)
+
+    def _test(self, test: expr.Test, message: Message | None) -> bool:
+        if test.kind == "is" and test.argument is None:
+            return self._unset(test.value.ref, message)
+        value = self._value(test.value, message)
+        match test.kind:
+            case "truth":
+                return bool(value)
+            case "is_text":
+                return isinstance(value, str)
+            case "is_mapping":
+                return isinstance(value, Mapping)
+            case "starts":
+                return str(value).startswith(str(test.argument))
+            case "ends":
+                return str(value).endswith(str(test.argument))
+            case "contains":
+                return str(test.argument) in str(value)
+            case _:
+                return bool(value is test.argument or (isinstance(test.argument, str) and value == test.argument))
+
+    def _unset(self, ref: expr.Ref, message: Message | None) -> bool:
+        if ref.scope == "message":
+            return message is None or ref.name in message.absent
+        return self._ref(ref, message) is None
+
+    def _fact(self, fact: expr.Fact) -> bool:
+        before = list(range(min(self.at, len(self.messages)) - 1, -1, -1))
+        behind = list(range(self.at + 1, len(self.messages)))
+        side = before if fact.horizon == "past" else behind
+        match fact.time:
+            case "first" | "last":
+                return not side
+            case "end":
+                return not side and not self.prompt
+            case "live":
+                return False
+            case "earlier" | "later":
+                return any(self._of(fact.term, at) for at in side)
+            case "previous" | "next" | "run":
+                if fact.among is not None:
+                    side = [at for at in side if self._of(fact.among, at)]
+                return bool(side) and self._of(fact.term, side[0])
+
+    def _of(self, term: expr.Cond | None, at: int) -> bool:
+        return term is None or self._holds(term, self.messages[at])
+
+
+def _part(item: Any, part: str) -> Any:
+    """A field of a loop item; tools are plain mappings."""
+    if not part:
+        return item
+    if isinstance(item, Mapping):
+        return item["function"] if part == "function" else item["function"][part]
+    return getattr(item, part)

@@ -1,0 +1,179 @@
+"""The program of a format: a handful of frozen operations, no vocabulary of chat formats left in them.
+
+`{when: calls, then: "x${content}"}` is `When(Test(...), (Write((Text("x"), Body(...))),), ())`. Text is final; a
+condition reads self and fixed values and the facts that `Program.past` and `Program.future` list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from templc.model.expr import Cond, Fact, Value
+from templc.model.spec import Deviation, Demand, MessageRules, Option, Reference
+from templc.source.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that the format writes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Text that comes from a message, a tool or an option; `default` stands in for an empty one."""
+
+    value: Value
+    default: str | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    parts: tuple[Text | Body, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    cond: Cond
+    then: Ops
+    otherwise: Ops
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """For each item of a list: `open` before the first, `between` before each later one, `close` after the last."""
+
+    variable: str
+    over: Literal["calls", "arguments", "tools", "systems"]
+    of: str
+    open: Ops
+    do: Ops
+    between: Ops
+    close: Ops
+    span: Span = field(compare=False)
+
+
+Op = Write | When | Each
+Ops = tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A message is refused with `say` unless `cond` holds; a soft one only where the template would lose text."""
+
+    cond: Cond
+    say: str
+    soft: bool
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A role whose turn the model does not write."""
+
+    ops: Ops
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The assistant's turn by its parts; body and closer are sampled, less what prefill put into the prompt."""
+
+    opener: Ops
+    prefill: Ops
+    body: Ops
+    closer: Ops
+    trailer: Ops
+    span: Span = field(compare=False)
+
+
+RoleProgram = Plain | Sampled
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole format.
+
+    `leading`: the head writes a system message that stands first; `hoisting`: it writes every one. `past` and
+    `future` are the facts that the operations read; their order is the order of the state's bits.
+    """
+
+    format: str
+    title: str
+    source: str
+    aliases: tuple[str, ...]
+    models: tuple[str, ...]
+    reference: Reference
+    specials: tuple[str, ...]
+    markers: tuple[str, ...]
+    stop: tuple[str, ...]
+    stop_strings: tuple[str, ...]
+    options: Mapping[str, Option]
+    rules: MessageRules
+    predicates: Mapping[str, Cond]
+    past: Mapping[Fact, str]
+    future: Mapping[Fact, str]
+    checks: Mapping[str, tuple[Check, ...]]
+    head: Ops
+    roles: Mapping[str, RoleProgram]
+    prompt: Ops
+    finish: Ops
+    leading: bool
+    hoisting: bool
+    demands: tuple[Demand, ...]
+    deviations: tuple[Deviation, ...]
+    span: Span
+
+    @property
+    def assistant(self) -> Sampled:
+        found = self.roles["assistant"]
+        assert isinstance(found, Sampled)
+        return found
+
+    def blocks(self) -> Iterator[tuple[str, Ops]]:
+        """Every block with the name of its place, in writing order."""
+        yield "head", self.head
+        for name, role in self.roles.items():
+            match role:
+                case Plain(ops):
+                    yield name, ops
+                case Sampled(opener, prefill, body, closer, trailer):
+                    yield f"{name}.opener", opener
+                    yield f"{name}.prefill", prefill
+                    yield f"{name}.body", body
+                    yield f"{name}.closer", closer
+                    yield f"{name}.trailer", trailer
+        yield "prompt", self.prompt
+        yield "finish", self.finish
+
+
+def inner(op: Op) -> tuple[Ops, ...]:
+    """The blocks inside an operation, in writing order."""
+    match op:
+        case Write():
+            return ()
+        case When(then=then, otherwise=otherwise):
+            return (then, otherwise)
+        case Each(open=opening, do=do, between=between, close=close):
+            return (opening, between, do, close)
+
+
+def walk(ops: Ops) -> Iterator[Op]:
+    """Every operation of a block, outer ones first."""
+    for op in ops:
+        yield op
+        for block in inner(op):
+            yield from walk(block)
+
+
+def conditions(ops: Ops) -> Iterator[tuple[Cond, Span]]:
+    """Every condition of a block with its place."""
+    for op in walk(ops):
+        if isinstance(op, When):
+            yield op.cond, op.span

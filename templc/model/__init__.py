@@ -1,0 +1,1 @@
+"""Stage three: what a spec means, every name resolved."""

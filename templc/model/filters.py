@@ -1,0 +1,96 @@
+"""The table of filters: name, what it takes and gives, its spelling in generated code, its inverse.
+
+A filter is a total function on text (or an encoder from a value to text) with a fixed meaning; a spec can add none.
+`{0}` in `python` stands for the value, `{1}` for the argument as a literal; a name that `runtime` lists is imported
+from `templc.runtime`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One row; `takes` is text or any value, every filter gives text."""
+
+    name: str
+    takes: Kind
+    python: str
+    doc: str
+    argument: bool = False
+    runtime: str = ""
+    example: str = ""
+
+
+FILTERS: dict[str, Filter] = {
+    row.name: row
+    for row in (
+        Filter("strip", "text", "{0}.strip()", "white space of every kind off both ends"),
+        Filter("lstrip", "text", "{0}.lstrip()", "white space of every kind off the start"),
+        Filter("rstrip", "text", "{0}.rstrip()", "white space of every kind off the end"),
+        Filter("strip_newlines", "text", '{0}.strip("\\n")', "newlines, and nothing else, off both ends"),
+        Filter("lstrip_newlines", "text", '{0}.lstrip("\\n")', "newlines off the start"),
+        Filter("rstrip_newlines", "text", '{0}.rstrip("\\n")', "newlines off the end"),
+        Filter(
+            "after",
+            "text",
+            "after({0}, {1})",
+            "what follows the first X; all of it when X is absent",
+            argument=True,
+            runtime="after",
+        ),
+        Filter(
+            "after_last",
+            "text",
+            "after_last({0}, {1})",
+            "what follows the last X; all of it when X is absent",
+            argument=True,
+            runtime="after_last",
+        ),
+        Filter(
+            "before",
+            "text",
+            "before({0}, {1})",
+            "what stands before the first X; all of it when X is absent",
+            argument=True,
+            runtime="before",
+        ),
+        Filter("remove", "text", '{0}.replace({1}, "")', "every X taken out", argument=True),
+        Filter("capitalize", "text", "{0}.capitalize()", "first letter upper case, the rest lower case"),
+        Filter(
+            "json",
+            "any",
+            "to_json({0})",
+            "JSON, default separators, keys as given, non-ASCII kept; a string is quoted",
+            runtime="to_json",
+        ),
+        Filter(
+            "json_compact",
+            "any",
+            'to_json({0}, separators=(",", ":"))',
+            "JSON without blanks",
+            runtime="to_json",
+        ),
+        Filter(
+            "json_indent", "any", "to_json({0}, indent=4)", "JSON over several lines, four blanks deep", runtime="to_json"
+        ),
+        Filter(
+            "text_or_json",
+            "any",
+            "text_or_json({0})",
+            "a string as it is, anything else as JSON",
+            runtime="text_or_json",
+        ),
+        Filter(
+            "text_or_python",
+            "any",
+            "text_or_python({0})",
+            "a string as it is, mappings and lists as JSON, the rest as Python writes it (True, None)",
+            runtime="text_or_python",
+        ),
+    )
+}

@@ -1,0 +1,106 @@
+"""Formats by name: the generated renderers, their aliases, and specs compiled in memory.
+
+    get_renderer("qwen3_instruct")          a generated class
+    get_renderer("my_formats/mine.yaml")    a spec file, compiled when first asked for
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from templc.runtime.errors import FormatError
+from templc.runtime.renderer import Renderer
+
+
+def get_renderer(
+    format: str | Path, tokenizer: object | None = None, **options: object
+) -> Renderer:
+    """A renderer for a format by name, alias or path of a spec file, with its options set.
+
+    FormatError for an unknown name (with the nearest ones), OptionError for an option or value that the format
+    does not have, SpecError for a spec with problems.
+    """
+    return renderer_class(format)(tokenizer, **options)  # type: ignore[arg-type]
+
+
+def renderer_class(format: str | Path) -> type[Renderer]:
+    """The class behind `get_renderer`."""
+    if isinstance(format, Path) or format.endswith((".yaml", ".yml")):
+        return compile_spec(Path(format))
+    index = generated()
+    name = canonical_name(format)
+    if name is None:
+        known = [*index.FORMATS, *index.ALIASES]
+        close = get_close_matches(_plain(format), known, 3, 0.5)
+        cure = f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(index.FORMATS)}"
+        raise FormatError(f"there is no format `{format}`", help=f"{cure} (a spec file ends in .yaml)")
+    module = importlib.import_module(f"{index.__name__}.{name}")
+    found: type[Renderer] = getattr(module, index.FORMATS[name])
+    return found
+
+
+def canonical_name(format: str) -> str | None:
+    """The name of a format from its name or an alias, case and hyphens aside; None when it is unknown."""
+    index = generated()
+    for name in (format, _plain(format)):
+        found: str = index.ALIASES.get(name, name)
+        if found in index.FORMATS:
+            return found
+    return None
+
+
+def list_formats() -> list[str]:
+    """The names of all formats that come with templc, in alphabetical order."""
+    return sorted(generated().FORMATS)
+
+
+def compile_spec(spec: str | Path) -> type[Renderer]:
+    """The renderer class of a spec: a path, or the text of one. SpecError with every problem that it has."""
+    if isinstance(spec, Path) or (spec.endswith((".yaml", ".yml")) and "\n" not in spec):
+        path = Path(spec)
+        return _compiled_file(path.resolve(), str(path), path.stat().st_mtime_ns if path.is_file() else 0)
+    return _compiled_text(spec)
+
+
+@cache
+def _compiled_file(path: Path, name: str, changed: int) -> type[Renderer]:
+    from templc.pipeline import compile_path
+    from templc.pipeline import load_class
+
+    return load_class(compile_path(path, name))
+
+
+@cache
+def _compiled_text(text: str) -> type[Renderer]:
+    from templc.pipeline import compile_source
+    from templc.pipeline import load_class
+    from templc.source.span import Source
+
+    return load_class(compile_source(Source("<text>", text)))
+
+
+@cache
+def generated() -> ModuleType:
+    """The package of generated renderers: inside an installed templc, beside it in a source tree."""
+    if importlib.util.find_spec("templc.generated") is not None:
+        return importlib.import_module("templc.generated")
+    folder = Path(__file__).parent.parent / "generated"
+    found = importlib.util.spec_from_file_location(
+        "templc.generated", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if found is None or found.loader is None or not (folder / "__init__.py").is_file():
+        raise FormatError("the generated renderers are missing", help="run `templc build`")
+    module = importlib.util.module_from_spec(found)
+    sys.modules["templc.generated"] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
