@@ -1,0 +1,170 @@
+"""One interface to the tokenizers that people have.
+
+Owns `Codec` (text to ids and back, with and without control tokens) and `codec_of`, which wraps a tokenizer once and
+remembers it. Nothing here imports a tokenizer library: what the caller passes is recognised by what it can do.
+
+    codec = codec_of(tokenizer)
+    codec.plain("<think>")    ->  [13708, 766, 29]   text stays text
+    codec.control("<think>")  ->  [151667]           as the published tokenizer reads it
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from templc.runtime.added import Matcher
+from templc.runtime.codec_hf import TokenizersCodec
+from templc.runtime.codec_tiktoken import TiktokenCodec
+from templc.runtime.errors import TokenizerError
+
+
+class Codec(Protocol):
+    """Text to ids and back. Texts with lone surrogates raise `MessageError`.
+
+    name: for messages. digest: hexadecimal, equal only for equal vocabularies and settings. bos_token, eos_token:
+    the tokenizer's own, where it knows them. controls: finds the added tokens that a message must not spell.
+    """
+
+    name: str
+    bos_token: str | None
+    eos_token: str | None
+    controls: Matcher
+
+    @property
+    def digest(self) -> str: ...
+
+    def added(self) -> Mapping[str, int]:
+        """Every added token, special or not, with its id."""
+        ...
+
+    def token_id(self, token: str) -> int | None:
+        """The id of an added token, None for any other text."""
+        ...
+
+    def plain(self, text: str, *, at_start: bool = True) -> list[int]:
+        """The ids of `text` as mere text: no control token among them, whatever it spells.
+
+        at_start: nothing comes before it. It matters to tokenizers that put a blank before the first word only.
+        """
+        ...
+
+    def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
+        """`plain`, and for each id the offset in `text` of the character that it starts with or in."""
+        ...
+
+    def control(self, text: str) -> list[int]:
+        """The ids that the published tokenizer gives, added tokens matched, no token put before or after."""
+        ...
+
+    def control_starts(self, text: str) -> tuple[list[int], list[int]]:
+        """`control`, and for each id the offset in `text` of the character that it starts with or in."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`, special tokens kept; U+FFFD for what is not UTF-8."""
+        ...
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of one token; `TokenizerError` for an id that it does not have."""
+        ...
+
+
+class _Kept(NamedTuple):
+    """A codec, and what its tokenizer looked like when the codec was made."""
+
+    codec: Codec
+    stamp: object
+    owner: object
+
+
+_lock = threading.RLock()
+_weak: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
+_strong: dict[int, _Kept] = {}
+
+
+def codec_of(tokenizer: object) -> Codec:
+    """The codec of a `tokenizers.Tokenizer`, a fast transformers tokenizer or a `tiktoken.Encoding`.
+
+    The same codec for the same object, until tokens are added to it. Safe to call from several threads. A codec passes
+    through. `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory,
+    since its codec needs it.
+    """
+    if hasattr(tokenizer, "control_starts"):
+        return tokenizer  # type: ignore[return-value]
+    with _lock:
+        stamp = _stamp(tokenizer)
+        kept = _strong.get(id(tokenizer)) or _weakly_kept(tokenizer)
+        if kept is not None and kept.stamp == stamp:
+            return kept.codec
+        codec = _build(tokenizer)
+        _keep(tokenizer, codec, stamp)
+        return codec
+
+
+def _stamp(tokenizer: Any) -> object:
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not _is_backend(backend):
+        return None
+    bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
+    return id(backend), backend.get_vocab_size(), bos, eos
+
+
+def _weakly_kept(tokenizer: object) -> _Kept | None:
+    try:
+        return _weak.get(tokenizer)
+    except TypeError:  # not hashable, or takes no weak reference
+        return None
+
+
+def _keep(tokenizer: object, codec: Codec, stamp: object) -> None:
+    if isinstance(codec, TokenizersCodec):
+        try:
+            _weak[tokenizer] = _Kept(codec, stamp, None)
+            return
+        except TypeError:
+            pass
+    # The owner keeps the object alive, so that its id is not given to another one.
+    _strong[id(tokenizer)] = _Kept(codec, stamp, tokenizer)
+
+
+def _is_backend(candidate: object) -> bool:
+    return all(hasattr(candidate, name) for name in ("get_added_tokens_decoder", "pre_tokenizer"))
+
+
+def _is_tiktoken(candidate: object) -> bool:
+    return all(hasattr(candidate, name) for name in ("encode_ordinary", "special_tokens_set"))
+
+
+def _build(tokenizer: Any) -> Codec:
+    if _is_tiktoken(tokenizer):
+        return TiktokenCodec(tokenizer)
+    if _is_backend(tokenizer):
+        return TokenizersCodec(tokenizer, name="tokenizers tokenizer")
+    own: dict[str, str | None] = {
+        "bos_token": getattr(tokenizer, "bos_token", None),
+        "eos_token": getattr(tokenizer, "eos_token", None),
+    }
+    if _is_backend(getattr(tokenizer, "backend_tokenizer", None)):
+        name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+        return TokenizersCodec(tokenizer.backend_tokenizer, name=name, **own)
+    # Kimi's published tokenizer class is of this kind.
+    if _is_tiktoken(getattr(tokenizer, "model", None)):
+        return TiktokenCodec(tokenizer.model, **own)
+    raise _unknown(tokenizer)
+
+
+def _unknown(tokenizer: object) -> TokenizerError:
+    kind = f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
+    if hasattr(tokenizer, "convert_tokens_to_ids"):
+        return TokenizerError(
+            f"{kind} is a slow transformers tokenizer, which does not say where its tokens begin",
+            help="load the fast one: AutoTokenizer.from_pretrained(name, use_fast=True), or "
+            "PreTrainedTokenizerFast(tokenizer_file='tokenizer.json')",
+        )
+    return TokenizerError(
+        f"{kind} is not a tokenizer of a known kind",
+        help="pass a fast transformers tokenizer, a tokenizers.Tokenizer or a tiktoken.Encoding",
+    )

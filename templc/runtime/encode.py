@@ -1,0 +1,229 @@
+"""Pieces to tokens.
+
+Owns the rule that decides what becomes a control token, and whose each token is:
+
+* Scaffold is split at the tokenizer's added tokens; text of a message never is. Neighbouring scaffold pieces are one
+  text; a token is not recognised across the joint of scaffold and body.
+* The text between two control tokens is encoded in one call, so that merges are those of the published tokenizer.
+* A token belongs to the piece that holds its first character.
+
+    encode([Piece("<|im_start|>user\\n"), Piece("hi <|im_end|>", body=True, message=0)], codec).message_index
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias, assert_never
+
+from templc.runtime.added import Cut
+from templc.runtime.codec import Codec
+from templc.runtime.errors import ControlTokenError, MessageError
+from templc.runtime.pieces import Piece
+from templc.runtime.tokens import Span, Tokens
+
+ContentSpecials: TypeAlias = Literal["text", "error", "control"]
+
+_attributes = attrgetter("weight", "sampled", "message")
+
+
+class _Zones(NamedTuple):
+    """Where a text changes hands: zone k is `text[starts[k]:starts[k + 1]]` and belongs like `pieces[k]`."""
+
+    starts: list[int]
+    pieces: list[Piece]
+
+    def at(self, offset: int) -> Piece:
+        return self.pieces[bisect_right(self.starts, offset, hi=len(self.pieces)) - 1]
+
+
+def encode(
+    pieces: Sequence[Piece],
+    codec: Codec,
+    content_specials: ContentSpecials = "text",
+    *,
+    at_start: bool = True,
+) -> Tokens:
+    """The tokens of `pieces`, in order, with weight, `sampled` and message of each.
+
+    content_specials: what to do where body text spells a control token. `text`: it stays text. `error`:
+    `ControlTokenError`. `control`: the published tokenizer reads the whole text. at_start: nothing comes before.
+    `MessageError`, with message and field, for text that no tokenizer can encode.
+    """
+    pieces = [piece for piece in pieces if piece.text]
+    text = "".join([piece.text for piece in pieces])
+    try:
+        match content_specials:
+            case "text":
+                return _encode_text(pieces, text, codec, at_start)
+            case "error":
+                _refuse_control_tokens(pieces, text, codec)
+                return _encode_text(pieces, text, codec, at_start)
+            case "control":
+                return _encode_control(pieces, text, codec)
+            case _:
+                assert_never(content_specials)
+    except MessageError as error:
+        raise _located(error, pieces) from None
+
+
+def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: bool) -> Tokens:
+    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
+    zones = _zones(pieces, _attributes)
+    builder = _Builder(zones, len(text))
+    done = 0
+    for cut in cuts:
+        if cut.start > done:
+            builder.add_run(text, done, cut.start, codec, at_start)
+        builder.add(cut.id, cut.at)
+        done = cut.end
+    if len(text) > done:
+        builder.add_run(text, done, len(text), codec, at_start)
+
+    def spans() -> list[Span]:
+        return _spans(pieces, _token_starts(text, cuts, codec, at_start))
+
+    return Tokens(
+        builder.ids,
+        weights=builder.weights,
+        sampled=builder.sampled,
+        message_index=builder.message_index,
+        text=text,
+        spans=spans,
+    )
+
+
+def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
+    zones = _zones(pieces, _attributes)
+    ids, starts = codec.control_starts(text)
+    owners = [zones.at(start) for start in starts]
+    return Tokens(
+        ids,
+        weights=[piece.weight for piece in owners],
+        sampled=[piece.sampled for piece in owners],
+        message_index=[piece.message for piece in owners],
+        text=text,
+        spans=lambda: _spans(pieces, starts),
+    )
+
+
+class _Builder:
+    """Ids and their attributes, collected from left to right."""
+
+    def __init__(self, zones: _Zones, size: int) -> None:
+        self.ids: list[int] = []
+        self.weights: list[float] = []
+        self.sampled: list[bool] = []
+        self.message_index: list[int] = []
+        self._pieces = zones.pieces
+        self._ends = [*zones.starts[1:], size + 1]
+        self._zone = 0
+
+    def _owner(self, offset: int) -> Piece:
+        while self._ends[self._zone] <= offset:
+            self._zone += 1
+        return self._pieces[self._zone]
+
+    def add(self, token_id: int, offset: int) -> None:
+        piece = self._owner(offset)
+        self.ids.append(token_id)
+        self.weights.append(piece.weight)
+        self.sampled.append(piece.sampled)
+        self.message_index.append(piece.message)
+
+    def add_run(self, text: str, start: int, end: int, codec: Codec, at_start: bool) -> None:
+        first = at_start and start == 0
+        piece = self._owner(start)
+        if self._ends[self._zone] < end:
+            ids, starts = codec.plain_starts(text[start:end], at_start=first)
+            for token_id, offset in zip(ids, starts, strict=True):
+                self.add(token_id, start + offset)
+            return
+        ids = codec.plain(text[start:end], at_start=first)
+        size = len(ids)
+        self.ids += ids
+        self.weights += [piece.weight] * size
+        self.sampled += [piece.sampled] * size
+        self.message_index += [piece.message] * size
+
+
+def _scaffold_stretches(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """Start and end of each longest stretch of neighbouring scaffold pieces."""
+    start = end = 0
+    for piece in pieces:
+        if piece.body:
+            if start < end:
+                yield start, end
+            start = end + len(piece.text)
+        end += len(piece.text)
+    if start < end:
+        yield start, end
+
+
+def _zones(pieces: Sequence[Piece], key: Callable[[Piece], object]) -> _Zones:
+    zones = _Zones([], [])
+    last: object = None
+    at = 0
+    for piece in pieces:
+        if (now := key(piece)) != last:
+            zones.starts.append(at)
+            zones.pieces.append(piece)
+            last = now
+        at += len(piece.text)
+    return zones
+
+
+def _token_starts(text: str, cuts: Sequence[Cut], codec: Codec, at_start: bool) -> list[int]:
+    starts: list[int] = []
+    done = 0
+    for cut in (*cuts, None):
+        end = len(text) if cut is None else cut.start
+        if end > done:
+            first = at_start and done == 0
+            starts += [done + s for s in codec.plain_starts(text[done:end], at_start=first)[1]]
+        if cut is not None:
+            starts.append(cut.at)
+            done = cut.end
+    return starts
+
+
+def _spans(pieces: Sequence[Piece], starts: Sequence[int]) -> list[Span]:
+    zones = _zones(pieces, attrgetter("message", "field", "sampled"))
+    spans: list[Span] = []
+    at = 0
+    for owner, group in groupby(starts, key=zones.at):
+        end = at + sum(1 for _ in group)
+        spans.append(Span(at, end, owner.message, owner.field, owner.sampled))
+        at = end
+    return spans
+
+
+def _refuse_control_tokens(pieces: Sequence[Piece], text: str, codec: Codec) -> None:
+    """`ControlTokenError` if a control token of the whole text has characters of a message in it."""
+    zones = _zones(pieces, attrgetter("body", "message", "field"))
+    for match in codec.controls.find(text):
+        place = bisect_right(zones.starts, match.start) - 1
+        while place < len(zones.starts) and zones.starts[place] < match.end:
+            owner = zones.pieces[place]
+            if owner.body:
+                raise ControlTokenError(
+                    f"text spells the control token {match.token.text!r}",
+                    help='change the text, or keep it as text: content_specials="text"',
+                    message_index=owner.message,
+                    field=owner.field,
+                    token=match.token.text,
+                )
+            place += 1
+
+
+def _located(error: MessageError, pieces: Sequence[Piece]) -> MessageError:
+    """The same error with message and field, where a piece shows them."""
+    if error.message_index >= 0 or error.field:
+        return error
+    for piece in pieces:
+        if not piece.text.isascii() and any("\ud800" <= c <= "\udfff" for c in piece.text):
+            error.message_index, error.field = piece.message, piece.field
+            break
+    return error

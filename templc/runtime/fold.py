@@ -1,0 +1,127 @@
+"""The fold: messages to pieces, one turn at a time, from the past summary and the future summary.
+
+`render` and `extend` both run it, and it runs the generated turn methods: there is no second way to write a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from templc.runtime.errors import MessageError
+from templc.runtime.messages import Message, Reader
+from templc.runtime.pieces import Piece
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+Tools = tuple[Mapping[str, Any], ...] | None
+PROMPT = Message("assistant", absent=frozenset({"content", "reasoning", "calls", "name", "call_id"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Canonical messages with the past summary before each of them, and after the last."""
+
+    messages: tuple[Message, ...]
+    pasts: tuple[Any, ...]
+
+
+def read(
+    renderer: Renderer, raw: Sequence[object], reader: Reader, out: Writer, past: Any, start: int = 0
+) -> Turns:
+    """Canonical messages, each checked against the requirements of the format; MessageError names the message."""
+    messages: list[Message] = []
+    pasts = [past]
+    for number, item in enumerate(raw, start):
+        message = reader.read(item, number)
+        try:
+            renderer.check(out, message, pasts[-1])
+        except MessageError as error:
+            error.message_index = number
+            raise
+        messages.append(message)
+        pasts.append(pasts[-1].after(message))
+    return Turns(tuple(messages), tuple(pasts))
+
+
+def futures(turns: Turns, last: Any) -> list[Any]:
+    """The future summary that each message sees, `last` being what the last one sees."""
+    found = [last]
+    for message in reversed(turns.messages[1:]):
+        found.append(found[-1].before(message))
+    return found[::-1]
+
+
+def write_turns(renderer: Renderer, out: Writer, turns: Turns, seen: Sequence[Any], start: int = 0) -> None:
+    """Write every turn."""
+    for number, (message, past, future) in enumerate(zip(turns.messages, turns.pasts, seen, strict=False), start):
+        out.message = number
+        if number == 0 and renderer.info.leading and message.role == "system":
+            continue
+        try:
+            write_turn(renderer, out, message, past, future)
+        except MessageError as error:
+            error.message_index = number if error.message_index < 0 else error.message_index
+            raise
+    out.message = -1
+
+
+def write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, future: Any) -> None:
+    """Write one turn; what the prompt already holds of a sampled turn is not sampled."""
+    write = renderer.turns.get(message.role)
+    if write is not None:
+        write(renderer, out, message, past, future)
+        return
+    if message.role != "assistant":
+        renderer.turns["other"](renderer, out, message, past, future)
+        return
+    parts = renderer.parts
+    parts["opener"](renderer, out, message, past, future)
+    out.sampling, start = True, len(out.pieces)
+    out.weight = 1.0 if message.train is None else message.train
+    parts["body"](renderer, out, message, past, future)
+    if "closer" in parts:
+        parts["closer"](renderer, out, message, past, future)
+    out.sampling = False
+    if "prefill" in parts:
+        out.unsample(start, prefill_text(renderer, past, out.tools if out.tools_given else None))
+    if "trailer" in parts:
+        parts["trailer"](renderer, out, message, past, future)
+
+
+def prefill_text(renderer: Renderer, past: Any, tools: Tools) -> str:
+    """What the generation prompt holds beyond the opener."""
+    scratch = Writer(tools)
+    renderer.parts["prefill"](renderer, scratch, PROMPT, past, None)
+    return "".join(piece.text for piece in scratch.pieces)
+
+
+def write_end(renderer: Renderer, out: Writer, past: Any, prompt: bool) -> None:
+    """Write what follows the last message: the finish, and the generation prompt where one is wanted."""
+    out.message = -1
+    parts = renderer.parts
+    if "finish" in parts:
+        parts["finish"](renderer, out, PROMPT, past, None)
+    if not prompt:
+        return
+    if "prompt" in parts:
+        parts["prompt"](renderer, out, PROMPT, past, None)
+        return
+    parts["opener"](renderer, out, PROMPT, past, None)
+    if "prefill" in parts:
+        parts["prefill"](renderer, out, PROMPT, past, None)
+
+
+def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool, *, live: bool = False) -> list[Piece]:
+    """Every piece of a conversation."""
+    messages = turns.messages
+    leads = bool(messages) and messages[0].role == "system"
+    systems = tuple((at, message) for at, message in enumerate(messages) if message.role == "system")
+    out = Writer(tools, messages[0] if leads else None, systems if renderer.info.hoisting else ())
+    renderer.parts["head"](renderer, out, PROMPT, None, None)
+    write_turns(renderer, out, turns, futures(turns, renderer.future(prompt=prompt, live=live)))
+    write_end(renderer, out, turns.pasts[-1], prompt)
+    return out.pieces

@@ -1,0 +1,118 @@
+"""What a conversation was written as, and what a longer one would change of it.
+
+Each written message is a `Node`: the message, the past before it, and the future that it saw when it was written.
+Nodes are shared by all conversations that go on from them, so a fork costs nothing. `first_change(node, future)` is
+the first message whose text would differ if `node` saw `future`; what it finds is remembered, so that asking after
+each turn of a long conversation costs the same at every length.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from templc.runtime import fold
+from templc.runtime.messages import Message
+from templc.runtime.pieces import Piece
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One written message; `known` maps a future that it might see to the first message that this would change."""
+
+    message: Message
+    index: int
+    past: Any
+    seen: Any
+    parent: Node | None
+    known: dict[Any, Node | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What `extend` starts from: the written messages and the summaries after the last one.
+
+    `renderer` names format and options, `tools` the declarations; both must stay what they were. `prompt`: a
+    generation prompt stands at the end. `open`: the last turn was cut off, so its closing is still to be written.
+    `differs`: index of the first token that a fresh render would not have, None as long as there is none.
+    """
+
+    renderer: str
+    tools: fold.Tools
+    lead: Message | None
+    node: Node | None
+    past: Any
+    calls: int
+    waiting: tuple[str, ...]
+    prompt: bool
+    open: bool = False
+    differs: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many messages have been written."""
+        return 0 if self.node is None else self.node.index + 1
+
+
+def fingerprint(renderer: Renderer) -> str:
+    """Format and options as text: two renderers with the same one write the same."""
+    options = json.dumps(renderer.options, sort_keys=True)
+    return f"{renderer.info.name} {options} as_template={renderer.as_template}"
+
+
+def chain(turns: fold.Turns, seen: list[Any], parent: Node | None, start: int) -> Node | None:
+    """The nodes of written turns, on top of `parent`; the last one."""
+    node = parent
+    for number, (message, past, future) in enumerate(zip(turns.messages, turns.pasts, seen, strict=False), start):
+        node = Node(message, number, past, future, node)
+    return node
+
+
+def messages_of(node: Node | None) -> list[Message]:
+    """All messages up to a node, in order."""
+    found: list[Message] = []
+    while node is not None:
+        found.append(node.message)
+        node = node.parent
+    return found[::-1]
+
+
+def emission(renderer: Renderer, state: State, node: Node, future: Any) -> list[Piece]:
+    """The pieces of one message when it sees `future`; none for a system message that the head wrote."""
+    out = Writer(state.tools, state.lead)
+    turns = fold.Turns((node.message,), (node.past,))
+    fold.write_turns(renderer, out, turns, (future,), node.index)
+    return out.pieces
+
+
+def first_change(renderer: Renderer, state: State, node: Node | None, future: Any) -> Node | None:
+    """The first message, up to `node`, that would be written otherwise if `node` saw `future`; None if none would."""
+    asked: list[tuple[Node, Any]] = []
+    found: Node | None = None
+    while node is not None and node.seen != future:
+        if future in node.known:
+            found = node.known[future]
+            break
+        asked.append((node, future))
+        future = future.before(node.message)
+        node = node.parent
+    for at, view in reversed(asked):
+        if found is None and _differs(renderer, state, at, view):
+            found = at
+        at.known[view] = found
+    return found
+
+
+def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
+    if node.message.role not in renderer.reads_future:
+        return False
+    return _text(emission(renderer, state, node, future)) != _text(emission(renderer, state, node, node.seen))
+
+
+def _text(pieces: list[Piece]) -> str:
+    return "".join([piece.text for piece in pieces])

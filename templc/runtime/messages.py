@@ -1,0 +1,270 @@
+"""Canonical messages: what people have, made into the one form that renderers read.
+
+`Reader(rules).read({"role": "user", "content": None}, 0)` is `Message("user", content="", absent={"content", ...})`.
+Accepted are mappings, dataclasses and pydantic objects; OpenAI keys and the common aliases. What cannot be
+understood is refused with a `MessageError` that names the message and the field; nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
+from templc.runtime.errors import MessageError
+from templc.runtime.parts import join_parts
+from templc.runtime.text import to_json
+
+_FILTERS = {
+    "": lambda text: text,
+    "strip": str.strip,
+    "lstrip": str.lstrip,
+    "rstrip": str.rstrip,
+    "strip_newlines": lambda text: text.strip("\n"),
+    "lstrip_newlines": lambda text: text.lstrip("\n"),
+    "rstrip_newlines": lambda text: text.rstrip("\n"),
+    "capitalize": str.capitalize,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call; `arguments` is a mapping, or a string that is written byte for byte."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+    type: str = "function"
+
+    def items(self) -> Iterator[Argument]:
+        """The arguments one by one, for formats that write each with its name; a JSON string is decoded."""
+        arguments = self.arguments
+        if isinstance(arguments, str):
+            arguments = self._decoded(arguments)
+        if not isinstance(arguments, Mapping):
+            raise MessageError(
+                f"the arguments of the call to `{self.name}` are not an object", field="tool_calls"
+            )
+        return (Argument(str(name), value) for name, value in arguments.items())
+
+    def _decoded(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise MessageError(
+                f"the arguments of the call to `{self.name}` are not JSON ({error})",
+                field="tool_calls",
+                help="this format writes arguments one by one: give a mapping or a JSON object",
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as renderers read it.
+
+    `parts`: content was a list that the published template does not read as text; `absent`: the fields that were
+    missing or None; `train`: the message's own training weight, None when it says nothing.
+    """
+
+    role: str
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[Call, ...] = ()
+    name: str = ""
+    call_id: str = ""
+    parts: bool = False
+    absent: frozenset[str] = frozenset()
+    train: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InlineReasoning:
+    """Reasoning inside content: between `open` and `close`; `content` filters what follows."""
+
+    open: str
+    close: str
+    content: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRules:
+    """What a format does to messages before it reads them; see the spec key `messages`."""
+
+    content: str = ""
+    inline_reasoning: InlineReasoning | None = None
+    lists: str = "refuse"
+    lists_by_role: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+    call_id: str = ""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
+
+    `as_template`: read like the published template under transformers 5, which ignores unknown keys.
+    """
+
+    rules: MessageRules
+    as_template: bool = False
+    calls: int = 0
+    waiting: tuple[str, ...] = ()
+
+    def read(self, raw: object, index: int) -> Message:
+        """The canonical form of message `index`."""
+        try:
+            return self._read(as_mapping(raw))
+        except MessageError as error:
+            if error.message_index < 0:
+                error.message_index = index
+            raise
+
+    def _read(self, raw: Mapping[str, Any]) -> Message:
+        role = role_of(raw)
+        if not self.as_template:
+            known_keys(raw, role)
+        content, parts, thought = self._content(raw.get("content", raw.get("value")), role)
+        reasoning = reasoning_of(raw, thought, strict=not self.as_template)
+        calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
+        if role == "assistant" and reasoning is None:
+            content, reasoning = self._split(content)
+        if self.rules.content:
+            content = _FILTERS[self.rules.content](content)
+        return Message(
+            role=role,
+            content=content,
+            reasoning=reasoning or "" if role == "assistant" else "",
+            calls=calls,
+            name=_text(raw, "name"),
+            call_id=self._answered(raw, role),
+            parts=parts,
+            absent=_absent(raw, reasoning),
+            train=_train(raw),
+        )
+
+    def _content(self, content: object, role: str) -> tuple[str, bool, str | None]:
+        """Content as text, whether it is a list that the template does not read, and reasoning among its parts."""
+        match content:
+            case None:
+                return "", False, None
+            case str():
+                return content, False, None
+            case list() | tuple():
+                policy = self.rules.lists_by_role.get(role, self.rules.lists)
+                return join_parts(content, self.rules.parts, policy if self.as_template else "join")
+        raise MessageError(
+            f"content is a {type(content).__name__}", field="content", help="give a text, None or a list of parts"
+        )
+
+    def _split(self, content: str) -> tuple[str, str | None]:
+        """Content and reasoning of an assistant message that carries its reasoning inline."""
+        inline = self.rules.inline_reasoning
+        if inline is None or inline.close not in content:
+            return content, None
+        thought = content.partition(inline.close)[0].rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
+        return _FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
+
+    def _calls(self, raw: object, role: str) -> tuple[Call, ...]:
+        if raw is None:
+            return ()
+        if not isinstance(raw, Sequence) or isinstance(raw, str):
+            raise MessageError("tool_calls is not a list", field="tool_calls")
+        calls = tuple(self._call(as_mapping(item)) for item in raw)
+        self.waiting = tuple(call.id for call in calls)
+        return calls
+
+    def _call(self, raw: Mapping[str, Any]) -> Call:
+        function = as_mapping(raw["function"]) if raw.get("function") else raw
+        name = function.get("name")
+        if not isinstance(name, str) or not name:
+            raise MessageError("a tool call has no name", field="tool_calls", help="give function.name")
+        call_id = raw.get("id") or ""
+        if not call_id and self.rules.call_id and not self.as_template:
+            call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
+        self.calls += 1
+        return Call(name, self._arguments(function.get("arguments"), name), str(call_id), str(raw.get("type") or "function"))
+
+    def _arguments(self, arguments: object, name: str) -> Any:
+        if arguments is None or (not self.as_template and arguments in ("", "null")):
+            if self.as_template:
+                raise MessageError(f"the call to `{name}` has no arguments", field="tool_calls")
+            return {}
+        if isinstance(arguments, str):
+            return arguments
+        if isinstance(arguments, Mapping):
+            return dict(arguments)
+        if self.as_template:
+            return arguments
+        raise MessageError(
+            f"the arguments of the call to `{name}` are a {type(arguments).__name__}",
+            field="tool_calls",
+            help="give a mapping, or the JSON text of an object",
+        )
+
+    def _answered(self, raw: Mapping[str, Any], role: str) -> str:
+        """The id of the call that a tool message answers; where ids are made up, the next open one."""
+        found = _text(raw, "tool_call_id")
+        if role != "tool" or self.as_template or not self.rules.call_id:
+            return found
+        found = found or next(iter(self.waiting), "")
+        self.waiting = tuple(call_id for call_id in self.waiting if call_id != found)
+        return found
+
+
+_FIELDS = {"content": ("content", "value"), "name": ("name",), "calls": ("tool_calls",), "call_id": ("tool_call_id",)}
+
+
+def _absent(raw: Mapping[str, Any], reasoning: str | None) -> frozenset[str]:
+    """The fields that were missing or None."""
+    missing = {name for name, keys in _FIELDS.items() if all(raw.get(key) is None for key in keys)}
+    return frozenset(missing | ({"reasoning"} if reasoning is None else set()))
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MessageError(f"{key} is a {type(value).__name__}, not text", field=key)
+    return value
+
+
+def _train(raw: Mapping[str, Any]) -> float | None:
+    """The message's own training weight: `train`, `trainable`, `loss` or `weight`."""
+    for key in ("train", "trainable", "loss", "weight"):
+        value = raw.get(key)
+        if value is not None:
+            if isinstance(value, bool | int | float) and 0 <= value <= 1:
+                return float(value)
+            raise MessageError(f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1")
+    return None
+
+
+def read_tools(tools: object, *, as_template: bool = False) -> tuple[Mapping[str, Any], ...] | None:
+    """Tool declarations in the OpenAI form `{"type": "function", "function": {...}}`; flat ones are wrapped."""
+    if tools is None:
+        return None
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise MessageError("tools is not a list", field="tools")
+    return tuple(_tool(as_mapping(tool), number, as_template) for number, tool in enumerate(tools))
+
+
+def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[str, Any]:
+    if as_template:
+        return tool
+    function = tool.get("function", tool)
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str) or not function["name"]:
+        raise MessageError(
+            f"tool {number} has no name",
+            field="tools",
+            help='give {"type": "function", "function": {"name": ..., "parameters": ...}} or the inner part',
+        )
+    return tool if "function" in tool else {"type": "function", "function": tool}

@@ -1,0 +1,54 @@
+"""Options of a format: typed, checked, with defaults; None is never a value.
+
+`Option("bool", None, doc="...")` is unset until the caller sets it, which is neither true nor false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+from templc.runtime.errors import OptionError
+
+Value = bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it."""
+
+    type: Literal["bool", "text", "choice", "token"]
+    default: Value = None
+    values: tuple[str, ...] = ()
+    bind: Literal["bos", "eos", ""] = ""
+    doc: str = ""
+
+
+def checked(format_name: str, known: Mapping[str, Option], given: Mapping[str, object]) -> dict[str, Value]:
+    """All options of a format with their values; OptionError for an unknown name or a value of another type."""
+    values: dict[str, Value] = {name: option.default for name, option in known.items()}
+    for name, value in given.items():
+        if name not in known:
+            raise OptionError(f"{format_name} has no option `{name}`", help=_cure(name, known))
+        values[name] = _value(name, known[name], value)
+    return values
+
+
+def _cure(name: str, known: Mapping[str, Option]) -> str:
+    close = get_close_matches(name, known, 1)
+    listed = ", ".join(f"{key} ({option.type})" for key, option in known.items()) or "none"
+    return f"did you mean `{close[0]}`? its options: {listed}" if close else f"its options: {listed}"
+
+
+def _value(name: str, option: Option, value: object) -> Value:
+    wanted: type = bool if option.type == "bool" else str
+    if value is None:
+        raise OptionError(f"the option `{name}` is None", help="leave it out to keep it unset")
+    if not isinstance(value, wanted):
+        kind = "true or false" if wanted is bool else "a text"
+        raise OptionError(f"the option `{name}` is {value!r}", help=f"it must be {kind}")
+    if option.values and value not in option.values:
+        raise OptionError(f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}")
+    return value  # type: ignore[return-value]

@@ -1,0 +1,314 @@
+"""The base of every generated renderer: the public calls, on top of the fold.
+
+    renderer = get_renderer("qwen3_instruct")
+    tokens = renderer.render([{"role": "user", "content": "hi"}], tokenizer)
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec, codec_of
+from templc.runtime.encode import encode
+from templc.runtime.errors import MessageError, OptionError, TokenizerError
+from templc.runtime.extend import extension, same_tools, wants_prompt, written
+from templc.runtime.messages import Message, MessageRules, Reader, read_tools
+from templc.runtime.options import Option, Value, checked
+from templc.runtime.pieces import Piece
+from templc.runtime.tokens import Tokens
+from templc.runtime.writer import Writer
+
+Unsupported = Literal["refuse", "as_template"]
+ContentSpecials = Literal["text", "error", "control"]
+History = Literal["faithful", "as_sampled"]
+Part = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What is known of a format without rendering anything."""
+
+    name: str
+    title: str
+    source: str
+    stop: tuple[str, ...]
+    specials: tuple[str, ...]
+    stop_strings: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+    leading: bool = False
+    hoisting: bool = False
+    aliases: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    repository: str = ""
+    revision: str = ""
+    sha256: str = ""
+    head_line: int = 0
+    facts: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+
+
+class NoPast(NamedTuple):
+    """The past summary of a format whose turns do not depend on earlier messages."""
+
+    def after(self, m: Message) -> NoPast:
+        return self
+
+
+class NoFuture(NamedTuple):
+    """The future summary of a format whose turns do not depend on later messages."""
+
+    def before(self, m: Message) -> NoFuture:
+        return self
+
+
+class Renderer:
+    """A chat format with its options set.
+
+    unsupported: what to do with input that the published template would drop or garble in silence: "refuse" it, or
+    do "as_template" does, with one warning a renderer. content_specials: text of a message that spells a control
+    token stays "text", is an "error", or becomes "control" as the published template has it.
+    """
+
+    info: ClassVar[Info]
+    rules: ClassVar[MessageRules] = MessageRules()
+    known_options: ClassVar[Mapping[str, Option]] = {}
+    past_type: ClassVar[type[Any]] = NoPast
+    future_type: ClassVar[type[Any]] = NoFuture
+    turns: ClassVar[dict[str, Part]] = {}
+    parts: ClassVar[dict[str, Part]] = {}
+    checks: ClassVar[dict[str, Part]] = {}
+    runs: ClassVar[tuple[str, ...]] = ()
+    reads_future: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        methods = {name: value for name, value in vars(cls).items() if callable(value) and not isinstance(value, type)}
+        cls.parts = {name: _uniform(methods[name]) for name in _PARTS if name in methods}
+        cls.turns = {name: _uniform(methods[name]) for name in _ROLES if name in methods}
+        cls.checks = {name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods}
+        future = {name for name in (*_ROLES, *_TURN) if name in methods and _takes(methods[name], "future")}
+        cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
+
+    def __init__(
+        self,
+        tokenizer: object | None = None,
+        *,
+        unsupported: Unsupported = "refuse",
+        content_specials: ContentSpecials = "text",
+        **options: object,
+    ) -> None:
+        _one_of("unsupported", unsupported, ("refuse", "as_template"))
+        _one_of("content_specials", content_specials, ("text", "error", "control"))
+        self.tokenizer = tokenizer
+        self.as_template = unsupported == "as_template"
+        self.content_specials = content_specials
+        self.options = checked(self.info.name, self.known_options, options)
+        self._given = frozenset(options)
+        self._warned = False
+        self._set(self.options)
+
+    def _set(self, options: Mapping[str, Value]) -> None:
+        for name, value in options.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={self.options[name]!r}" for name in sorted(self._given))
+        return f"<renderer {self.info.name}{options}>"
+
+    # what generated code calls
+
+    def refuse(self, say: str, line: int) -> None:
+        """Refuse the message at hand, in the spec's own words."""
+        raise MessageError(say, help=f"{self.info.name} requires it ({self.info.source}:{line})")
+
+    def lossy(self, say: str, line: int) -> None:
+        """Refuse a message that the published template would not show whole, or warn once and go on."""
+        if not self.as_template:
+            raise MessageError(say, help=f'leave it out, or render as the template does: unsupported="as_template"')
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"{self.info.name}: {say} (as the published template does)", stacklevel=2)
+
+    def check(self, out: Writer, message: Message, past: Any) -> None:
+        """MessageError unless the format can express this message at this place."""
+        role = message.role
+        if role != "assistant" and role not in self.turns:
+            known = [name for name in _ROLES if name in self.turns and name != "other"] + ["assistant"]
+            if not ("other" in self.turns and self.as_template):
+                raise MessageError(
+                    f"{self.info.name} has no role `{role}`", field="role", help=f"its roles: {', '.join(known)}"
+                )
+            role = "other"
+        if role in self.checks:
+            self.checks[role](self, out, message, past)
+
+    def future(self, *, prompt: bool, live: bool = False) -> Any:
+        """What the last message sees of the future."""
+        start = self.future_type()
+        changes = {"end": not prompt, "live": live}
+        return start._replace(**{name: value for name, value in changes.items() if name in start._fields})
+
+    # rendering
+
+    def render(
+        self,
+        messages: Sequence[object],
+        tokenizer: object | None = None,
+        *,
+        tools: Sequence[object] | None = None,
+        add_generation_prompt: bool | None = None,
+        extend: Tokens | None = None,
+        history: History = "faithful",
+    ) -> Tokens:
+        """The token ids of a conversation, aligned with weights, `sampled` and message indexes.
+
+        add_generation_prompt None: added unless the last message is the assistant's. extend: only the tokens that
+        `messages` add to these earlier ones, see `extend`. MessageError for what the format cannot express,
+        TokenizerError for a tokenizer that lacks its control tokens.
+        """
+        codec = self.codec(tokenizer)
+        bound = self.bound(codec)
+        declared = read_tools(tools, as_template=self.as_template)
+        if extend is not None:
+            same_tools(extend, declared)
+            return extension(bound, extend, messages, codec, prompt=add_generation_prompt, history=history)
+        turns, reader = bound.read(messages, declared)
+        prompt = wants_prompt(turns.messages, add_generation_prompt)
+        tokens = encode(fold.whole(bound, turns, declared, prompt), codec, self.content_specials)
+        tokens.state = written(bound, turns, reader, declared, prompt)
+        return tokens
+
+    def extend(
+        self,
+        previous: Tokens,
+        messages: Sequence[object],
+        tokenizer: object | None = None,
+        *,
+        add_generation_prompt: bool | None = None,
+        history: History = "faithful",
+    ) -> Tokens:
+        """The tokens that `messages` add: `previous + extend(previous, new)` equals a fresh render of everything.
+
+        UnstableExtension where the new messages would rewrite earlier tokens: `reason`, `spec_line`, `keep`,
+        `witness`. history="as_sampled" keeps every earlier token and says in `notes` from which token on the
+        result differs from a fresh render. OptionError where format or options are not those of `previous`.
+        """
+        codec = self.codec(tokenizer)
+        bound = self.bound(codec)
+        return extension(bound, previous, messages, codec, prompt=add_generation_prompt, history=history)
+
+    def render_text(
+        self,
+        messages: Sequence[object],
+        tokenizer: object | None = None,
+        *,
+        tools: Sequence[object] | None = None,
+        add_generation_prompt: bool | None = None,
+    ) -> str:
+        """The text of a conversation; no tokenizer is needed, one that is given provides its bos and eos tokens."""
+        tokenizer = tokenizer or self.tokenizer
+        bound = self if tokenizer is None else self.bound(codec_of(tokenizer))
+        pieces = bound.pieces(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+        return "".join([piece.text for piece in pieces])
+
+    def pieces(
+        self,
+        messages: Sequence[object],
+        *,
+        tools: Sequence[object] | None = None,
+        add_generation_prompt: bool | None = None,
+    ) -> list[Piece]:
+        """The stretches of text of a conversation, each with its origin."""
+        declared = read_tools(tools, as_template=self.as_template)
+        turns, _ = self.read(messages, declared)
+        return fold.whole(self, turns, declared, wants_prompt(turns.messages, add_generation_prompt))
+
+    def read(self, messages: Sequence[object], tools: fold.Tools) -> tuple[fold.Turns, Reader]:
+        """Canonical messages with their past summaries, and the reader that counted their calls."""
+        reader = Reader(self.rules, self.as_template)
+        return fold.read(self, messages, reader, Writer(tools), self.past_type()), reader
+
+    # tokenizers
+
+    def codec(self, tokenizer: object | None) -> Codec:
+        """The codec of a tokenizer, the bound one by default; it must have the format's control tokens."""
+        tokenizer = self.tokenizer if tokenizer is None else tokenizer
+        if tokenizer is None:
+            raise TokenizerError("there is no tokenizer", help="pass one here or to get_renderer")
+        codec = codec_of(tokenizer)
+        missing = [token for token in self.info.specials if codec.token_id(token) is None]
+        if missing:
+            raise TokenizerError(
+                f"this tokenizer has no control token {', '.join(missing)}",
+                help=f"{self.info.name} follows {self.info.repository or 'its own spec'}: use that model's tokenizer",
+            )
+        return codec
+
+    def bound(self, codec: Codec) -> Renderer:
+        """This renderer with its token options bound to the tokenizer's own bos and eos tokens."""
+        own = {
+            name: getattr(codec, f"{option.bind}_token")
+            for name, option in self.known_options.items()
+            if option.bind and name not in self._given
+        }
+        own = {name: token for name, token in own.items() if token is not None and token != self.options[name]}
+        if not own:
+            return self
+        found = copy.copy(self)
+        found.options = {**self.options, **own}
+        found._set(own)
+        return found
+
+    def stop_token_ids(self, tokenizer: object | None = None) -> list[int]:
+        """The ids that end sampling, in the order of the spec."""
+        codec = self.codec(tokenizer)
+        ids = [codec.token_id(token) for token in self.info.stop]
+        return [token for token in ids if token is not None]
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """The texts that end sampling, for formats without control tokens."""
+        return self.info.stop_strings
+
+
+_ROLES = ("system", "developer", "user", "tool", "other", "assistant")
+_PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
+
+
+_TURN = ("body", "closer", "trailer")
+
+
+def _takes(method: Part, name: str) -> bool:
+    return name in method.__code__.co_varnames[: method.__code__.co_argcount]
+
+
+def _uniform(method: Part) -> Part:
+    """A turn method under one signature, whatever it leaves out of (m, past, future)."""
+    names = method.__code__.co_varnames[2 : method.__code__.co_argcount]
+    match names:
+        case ("m", "past", "future"):
+            return method
+        case ("m", "past"):
+            return lambda self, out, m, past, future: method(self, out, m, past)
+        case ("m", "future"):
+            return lambda self, out, m, past, future: method(self, out, m, future)
+        case ("m",):
+            return lambda self, out, m, past, future: method(self, out, m)
+        case ("past",):
+            return lambda self, out, m, past, future: method(self, out, past)
+        case ("future",):
+            return lambda self, out, m, past, future: method(self, out, future)
+        case ("past", "future"):
+            return lambda self, out, m, past, future: method(self, out, past, future)
+        case ():
+            return lambda self, out, m, past, future: method(self, out)
+    raise TypeError(f"{method.__qualname__} takes {names}")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise OptionError(f"{name} is {value!r}", help=f"one of {', '.join(allowed)}")

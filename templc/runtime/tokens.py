@@ -1,0 +1,179 @@
+"""The result of a render: a list of token ids that knows where each id came from.
+
+Owns `Tokens` and `Span`. A `Tokens` is a `list` of `int`, so it goes wherever a list of ids goes; the attributes
+are aligned with it. It never changes: `tokens + extension` makes a new one.
+
+    tokens = renderer.render(messages, tokenizer)
+    torch.tensor(tokens), tokens.weights, tokens.spans[0], tokens.columns()["labels"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
+
+Other = TypeVar("Other")
+SpanSource: TypeAlias = "Callable[[], list[Span]]"
+
+IGNORED_LABEL = -100
+
+
+class Span(NamedTuple):
+    """Tokens `start` to `end` (exclusive) that one message's field, or a stretch of scaffold, gave."""
+
+    start: int
+    end: int
+    message_index: int
+    field: str
+    sampled: bool
+
+
+class Tokens(list[int]):
+    """Token ids, with what is known of each.
+
+    weights, sampled, message_index: one entry a token (weight 0.0: not trained; index -1: no message).
+    text: the rendered text that the ids stand for. state: opaque, what `extend` starts from.
+    notes: remarks on the result, such as where it differs from a fresh render.
+    A slice is a plain list of ids. ValueError if an aligned list has another length.
+    """
+
+    __slots__ = ("_parts", "message_index", "notes", "sampled", "state", "text", "weights")
+
+    weights: list[float]
+    sampled: list[bool]
+    message_index: list[int]
+    text: str
+    state: object | None
+    notes: tuple[str, ...]
+    _parts: tuple[tuple[int, SpanSource | list[Span]], ...]
+
+    def __init__(
+        self,
+        ids: Iterable[int] = (),
+        *,
+        weights: list[float] | None = None,
+        sampled: list[bool] | None = None,
+        message_index: list[int] | None = None,
+        text: str = "",
+        spans: SpanSource | list[Span] | None = None,
+        state: object | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(ids)
+        size = len(self)
+        self.weights = [0.0] * size if weights is None else weights
+        self.sampled = [False] * size if sampled is None else sampled
+        self.message_index = [-1] * size if message_index is None else message_index
+        if not size == len(self.weights) == len(self.sampled) == len(self.message_index):
+            raise ValueError(f"weights, sampled and message_index must have {size} entries each")
+        self.text = text
+        self.state = state
+        self.notes = notes
+        self._parts = () if spans is None else ((0, spans),)
+
+    @property
+    def spans(self) -> list[Span]:
+        """Neighbouring tokens of one message, field and `sampled` value, in order; worked out when first asked for."""
+        match self._parts:
+            case ((0, list() as known),):
+                return known
+            case parts:
+                spans = [_shifted(span, by) for by, part in parts for span in _known(part)]
+                self._parts = ((0, spans),)
+                return spans
+
+    def columns(self) -> dict[str, list[int]]:
+        """The columns that training code expects, one entry a token.
+
+        labels: the id where the weight is not 0, else -100. assistant_masks: 1 where the model sampled.
+        """
+        return {
+            "input_ids": list(self),
+            "labels": [
+                token if weight else IGNORED_LABEL
+                for token, weight in zip(self, self.weights, strict=True)
+            ],
+            "attention_mask": [1] * len(self),
+            "assistant_masks": [int(sampled) for sampled in self.sampled],
+        }
+
+    @overload  # type: ignore[override]
+    def __add__(self, other: Tokens, /) -> Tokens: ...
+    @overload
+    def __add__(self, other: list[int], /) -> list[int]: ...
+    @overload
+    def __add__(self, other: list[Other], /) -> list[Other | int]: ...
+    def __add__(self, other: list[Any], /) -> list[Any]:
+        """Both, one after the other: `Tokens` with the state of `other` if that is `Tokens` too, else a plain list."""
+        if not isinstance(other, Tokens):
+            return list.__add__(self, other)
+        joined = Tokens(
+            list.__add__(self, other),
+            weights=self.weights + other.weights,
+            sampled=self.sampled + other.sampled,
+            message_index=self.message_index + other.message_index,
+            text=self.text + other.text,
+            state=other.state,
+            notes=tuple(dict.fromkeys(self.notes + other.notes)),
+        )
+        size = len(self)
+        joined._parts = self._parts + tuple((size + by, part) for by, part in other._parts)
+        return joined
+
+    # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.
+    def __iadd__(self, other: Iterable[int], /) -> Any:  # type: ignore[misc, override]
+        return self + (other if isinstance(other, list) else list(other))
+
+    def copy(self) -> Tokens:
+        """A new `Tokens` with equal ids and attributes; the state is shared, for nothing changes it."""
+        return self + Tokens(state=self.state)
+
+    def __copy__(self) -> Tokens:
+        return self.copy()
+
+    # `list` subclasses pickle by appending, which is refused here.
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = (list(self), self.weights, self.sampled, self.message_index)
+        return _restored, (*columns, self.text, self.spans, self.state, self.notes)
+
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "tokens do not change, for their weights and spans would no longer fit\n"
+            "  help: change a copy, list(tokens), or join two results with +"
+        )
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __imul__ = _refuse
+
+
+def _known(part: SpanSource | list[Span]) -> list[Span]:
+    return part if isinstance(part, list) else part()
+
+
+def _shifted(span: Span, by: int) -> Span:
+    return span._replace(start=span.start + by, end=span.end + by) if by else span
+
+
+def _restored(
+    ids: list[int],
+    weights: list[float],
+    sampled: list[bool],
+    message_index: list[int],
+    text: str,
+    spans: list[Span],
+    state: object | None,
+    notes: tuple[str, ...],
+) -> Tokens:
+    return Tokens(
+        ids,
+        weights=weights,
+        sampled=sampled,
+        message_index=message_index,
+        text=text,
+        spans=spans,
+        state=state,
+        notes=notes,
+    )
