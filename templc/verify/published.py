@@ -1,0 +1,301 @@
+"""A published chat template, rendered the way transformers renders it.
+
+Input: the text of a Jinja template, from a string, a file or the hub. Output: the text that
+`tokenizer.apply_chat_template(messages, tokenize=False)` gives, or a `PublishedError` where the
+template raises.
+
+    published = Published.from_file("chat_template.jinja", {"bos_token": "<s>"})
+    published.render([{"role": "user", "content": "hi"}], add_generation_prompt=True)
+
+The steps are those of transformers and made by its own functions; only the per-call checks of
+media, documents and masks are left out, and the rewriting of tracebacks, which together cost more
+than a small template does.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from templc.runtime.errors import TemplcError
+
+_INSTALL = 'pip install "templc[verify]"'
+_REASON_LIMIT = 200
+
+
+class VerifyError(TemplcError):
+    """A comparison that cannot be made: no transformers, no template, no network."""
+
+
+class PublishedError(Exception):
+    """The template raised: `reason` is its message in one line, `kind` the class of the error."""
+
+    def __init__(self, reason: str, kind: str = "TemplateError") -> None:
+        super().__init__(reason, kind)
+        self.reason = reason
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Published:
+    """A published template with the variables that its tokenizer gives it.
+
+    kwargs: template variables that hold for every render (`bos_token`, `eos_token`, options of the
+    template). now: what `strftime_now` reads; without it a template that prints the date reads the
+    clock, as it does in transformers.
+    """
+
+    def __init__(
+        self,
+        template_text: str | bytes,
+        name: str = "template",
+        kwargs: Mapping[str, object] | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> None:
+        self.name = name
+        self.source = template_text.encode() if isinstance(template_text, str) else template_text
+        self._steps = _transformers()
+        self._template = _compiled(self._steps, _decoded(self.source, name), name)
+        self._fixed: dict[str, Any] = {"documents": None, **self._steps.plain(dict(kwargs or {}))}
+        if now is not None:
+            self._fixed["strftime_now"] = now.strftime
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        kwargs: Mapping[str, object] | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> Published:
+        """The template in a file."""
+        try:
+            source = Path(path).read_bytes()
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise VerifyError(f"cannot read the template {path}: {why.lower()}") from None
+        return cls(source, Path(path).stem, kwargs, now=now)
+
+    @classmethod
+    def from_hub(
+        cls,
+        repo: str,
+        revision: str | None = None,
+        kwargs: Mapping[str, object] | None = None,
+        *,
+        template: str = "default",
+        now: datetime | None = None,
+    ) -> Published:
+        """The template of a hub repository, with its special tokens as variables.
+
+        Reads `chat_template.jinja` and `tokenizer_config.json`, nothing else. template: which one,
+        where the repository names several.
+        """
+        found = _download(repo, "tokenizer_config.json", revision)
+        config: dict[str, Any] = json.loads(found.read_bytes()) if found else {}
+        file = _download(repo, "chat_template.jinja", revision)
+        source = file.read_bytes() if file else _configured(config.get("chat_template"), template)
+        if source is None:
+            raise VerifyError(f"{repo} has no chat template `{template}`")
+        name = f"{repo}@{revision}" if revision else repo
+        return cls(source, name, {**_special_tokens(config), **(kwargs or {})}, now=now)
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes of the published file; 64 hexadecimal digits."""
+        return hashlib.sha256(self.source).hexdigest()
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        **options: object,
+    ) -> str:
+        """The text of a conversation; `options` win over the variables of the constructor.
+
+        Keys of a message whose value is None are dropped, as transformers 5 does. Raises
+        PublishedError where the template raises, and for an empty conversation, which transformers
+        refuses.
+        """
+        if not messages:
+            raise PublishedError("the conversation is empty", "ValueError")
+        steps = self._steps
+        variables = {
+            **self._fixed,
+            **(steps.plain(options) if options else {}),
+            "messages": steps.alias(steps.plain(steps.normalize(list(messages)))),
+            "tools": None if tools is None else steps.plain(list(tools)),
+            "add_generation_prompt": add_generation_prompt,
+        }
+        template = self._template
+        try:
+            return "".join(template.root_render_func(template.new_context(variables)))
+        # A template can raise anything that Python can.
+        except Exception as error:
+            raise PublishedError(_reason(error), type(error).__name__) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The functions of transformers that make a render, in the order of their use."""
+
+    compile: Callable[[str], Any]
+    normalize: Callable[[Any], list[dict[str, Any]]]
+    plain: Callable[[Any], Any]
+    alias: Callable[[Any], Any]
+    syntax_error: type[Exception]
+
+
+_STEPS = (
+    "_compile_jinja_template",
+    "_normalize_chat_messages",
+    "_plain_template_data",
+    "_alias_reasoning_fields",
+)
+
+
+@functools.cache
+def _transformers() -> _Steps:
+    try:
+        with _without_advice():
+            module = importlib.import_module("transformers.utils.chat_template_utils")
+        jinja2 = importlib.import_module("jinja2")
+    except ImportError as error:
+        raise VerifyError(
+            f"published templates are rendered by transformers, and {error.name} is not installed",
+            help=_INSTALL,
+        ) from None
+    missing = [name for name in _STEPS if not hasattr(module, name)]
+    if missing:
+        version = importlib.import_module("transformers").__version__
+        raise VerifyError(
+            f"transformers {version} has no {', '.join(missing)}; the reference is 5.24",
+            help=_INSTALL,
+        )
+    compile_, normalize, plain, alias = (getattr(module, name) for name in _STEPS)
+    return _Steps(compile_, normalize, plain, alias, jinja2.TemplateSyntaxError)
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Without the hint that torch is missing, which a comparison of texts does not need."""
+    key = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
+    before = os.environ.get(key)
+    os.environ[key] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[key]
+        else:
+            os.environ[key] = before
+
+
+def _decoded(source: bytes, name: str) -> str:
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        raise VerifyError(f"the template {name} is not UTF-8 at byte {error.start}") from None
+
+
+def _compiled(steps: _Steps, text: str, name: str) -> Any:
+    try:
+        return steps.compile(text)
+    except steps.syntax_error as error:
+        line = getattr(error, "lineno", "?")
+        raise VerifyError(
+            f"the template {name} does not compile at line {line}: {_reason(error)}"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """What was raised, in one line; all but the template's own words start with their class."""
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    text = text if kind in ("TemplateError", "TemplateSyntaxError") and text else f"{kind}: {text}"
+    return text if len(text) <= _REASON_LIMIT else text[: _REASON_LIMIT - 1] + "…"
+
+
+def _download(repo: str, file: str, revision: str | None) -> Path | None:
+    """The local copy of one file of a hub repository; None where it has no such file."""
+    try:
+        hub = importlib.import_module("huggingface_hub")
+        errors = importlib.import_module("huggingface_hub.errors")
+        logging = importlib.import_module("huggingface_hub.utils.logging")
+    except ImportError:
+        raise VerifyError(
+            "templates of the hub need huggingface_hub, which is not installed", help=_INSTALL
+        ) from None
+    try:
+        with _quiet(logging):
+            return Path(hub.hf_hub_download(repo, file, revision=revision))
+    except (OSError, ValueError, errors.EntryNotFoundError) as error:
+        why = _hub_reason(error, errors, repo, revision)
+    if why is None:
+        return None
+    raise VerifyError(why, help="download the template and compare with the file")
+
+
+def _hub_reason(error: Exception, errors: Any, repo: str, revision: str | None) -> str | None:
+    """Why a download failed, in one line; None where only the file is missing."""
+    at = f" at revision {revision}" if revision else ""
+    match error:
+        case errors.LocalEntryNotFoundError() | errors.OfflineModeIsEnabled():
+            return f"the hub cannot be reached, and {repo}{at} is not in the local cache"
+        case errors.EntryNotFoundError():
+            return None
+        case errors.GatedRepoError():
+            return f"the hub repository {repo} is gated, and access was not granted"
+        case errors.RepositoryNotFoundError():
+            return f"the hub has no public repository {repo}"
+        case errors.RevisionNotFoundError():
+            return f"the hub repository {repo} has no revision {revision}"
+        case _:
+            return f"the hub did not give {repo}{at}: {_reason(error)}"
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """Without the log lines of each retry: the error says it once."""
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def _configured(entry: object, template: str) -> bytes | None:
+    """The template of a tokenizer_config.json: a text, or a list of named ones."""
+    match entry:
+        case str():
+            return entry.encode()
+        case list():
+            named = {item["name"]: item["template"] for item in entry}
+            return named[template].encode() if template in named else None
+        case _:
+            return None
+
+
+def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+    """`bos_token` and its like, given as a text or as an added token."""
+    tokens = {}
+    for key, value in config.items():
+        text = value.get("content") if isinstance(value, Mapping) else value
+        if key.endswith("_token") and isinstance(text, str):
+            tokens[key] = text
+    return tokens
