@@ -25,7 +25,7 @@ from templc.runtime.errors import TokenizerError as TokenizerError
 from templc.runtime.errors import UnstableExtension as UnstableExtension
 from templc.runtime.renderer import Renderer as Renderer
 from templc.runtime.tokens import Tokens as Tokens
-from templc.version import VERSION as __version__  # noqa: N811
+from templc.version import VERSION as __version__
 
 __all__ = [
     "ControlTokenError",

@@ -31,7 +31,9 @@ class Output:
     def diff(self) -> str:
         """A unified diff from the present to the wanted content."""
         before, after = (self.before or "").splitlines(True), (self.after or "").splitlines(True)
-        return "".join(difflib.unified_diff(before, after, f"{self.path} (now)", f"{self.path} (built)"))
+        return "".join(
+            difflib.unified_diff(before, after, f"{self.path} (now)", f"{self.path} (built)")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,15 @@ def build(specs: Sequence[Path], out: Path, *, index: bool, check: bool = False)
     if index and len(good) == len(compilations):
         programs = [found.checked() for found in good]
         outputs.append(_output(out / "__init__.py", emit_index(programs)))
-        outputs += [_output(path, None) for path in _orphans(out, {output.path for output in outputs})]
+        outputs += [
+            _output(path, None) for path in _orphans(out, {output.path for output in outputs})
+        ]
     foreign = Problems()
     for output in outputs:
         if output.before is not None and not output.before.startswith(MARK):
-            foreign.error("not-generated", f"{output.path} was not written by templc", helps=("move it away",))
+            foreign.error(
+                "not-generated", f"{output.path} was not written by templc", helps=("move it away",)
+            )
     built = Built(tuple(outputs), (*problems, *foreign), compilations)
     if not check and built.ok:
         _write(built.stale)

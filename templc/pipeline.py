@@ -63,13 +63,17 @@ def compile_path(path: Path, name: str | None = None) -> Compilation:
     return compile_source(source, problems, (path.parent,))
 
 
-def compile_source(source: Source, problems: Problems | None = None, folders: tuple[Path, ...] = ()) -> Compilation:
+def compile_source(
+    source: Source, problems: Problems | None = None, folders: tuple[Path, ...] = ()
+) -> Compilation:
     """Compile the text of a spec; `folders` is where a spec that it extends is looked for."""
     found = Compilation(source, Problems() if problems is None else problems)
     found.nodes = parse_nodes(source, found.problems)
     if not (found.problems.ok and isinstance(found.nodes, MappingNode)):
         if found.problems.ok and found.nodes is not None:
-            found.problems.error("wrong-type", "a spec is a mapping", found.nodes.span, label="here")
+            found.problems.error(
+                "wrong-type", "a spec is a mapping", found.nodes.span, label="here"
+            )
         return found
     found.shaped = merged(found.nodes, (*folders, spec_folder()), found.problems)
     if found.shaped is None:

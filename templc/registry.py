@@ -1,7 +1,7 @@
 """Formats by name: the generated renderers, their aliases, and specs compiled in memory.
 
-    get_renderer("qwen3_instruct")          a generated class
-    get_renderer("my_formats/mine.yaml")    a spec file, compiled when first asked for
+get_renderer("qwen3_instruct")          a generated class
+get_renderer("my_formats/mine.yaml")    a spec file, compiled when first asked for
 """
 
 from __future__ import annotations
@@ -38,8 +38,12 @@ def renderer_class(format: str | Path) -> type[Renderer]:
     if name is None:
         known = [*index.FORMATS, *index.ALIASES]
         close = get_close_matches(_plain(format), known, 3, 0.5)
-        cure = f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(index.FORMATS)}"
-        raise FormatError(f"there is no format `{format}`", help=f"{cure} (a spec file ends in .yaml)")
+        cure = (
+            f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(index.FORMATS)}"
+        )
+        raise FormatError(
+            f"there is no format `{format}`", help=f"{cure} (a spec file ends in .yaml)"
+        )
     module = importlib.import_module(f"{index.__name__}.{name}")
     found: type[Renderer] = getattr(module, index.FORMATS[name])
     return found
@@ -64,22 +68,22 @@ def compile_spec(spec: str | Path) -> type[Renderer]:
     """The renderer class of a spec: a path, or the text of one. SpecError with every problem that it has."""
     if isinstance(spec, Path) or (spec.endswith((".yaml", ".yml")) and "\n" not in spec):
         path = Path(spec)
-        return _compiled_file(path.resolve(), str(path), path.stat().st_mtime_ns if path.is_file() else 0)
+        return _compiled_file(
+            path.resolve(), str(path), path.stat().st_mtime_ns if path.is_file() else 0
+        )
     return _compiled_text(spec)
 
 
 @cache
 def _compiled_file(path: Path, name: str, changed: int) -> type[Renderer]:
-    from templc.pipeline import compile_path
-    from templc.pipeline import load_class
+    from templc.pipeline import compile_path, load_class
 
     return load_class(compile_path(path, name))
 
 
 @cache
 def _compiled_text(text: str) -> type[Renderer]:
-    from templc.pipeline import compile_source
-    from templc.pipeline import load_class
+    from templc.pipeline import compile_source, load_class
     from templc.source.span import Source
 
     return load_class(compile_source(Source("<text>", text)))

@@ -19,7 +19,9 @@ LONG_TEXT = 100
 class Blocks:
     """Writes blocks into `lines`; `constants` maps long texts to the names of their module constants."""
 
-    def __init__(self, lines: Lines, expressions: Expressions, constants: Mapping[str, str], home: str) -> None:
+    def __init__(
+        self, lines: Lines, expressions: Expressions, constants: Mapping[str, str], home: str
+    ) -> None:
         self._lines = lines
         self._expressions = expressions
         self._constants = constants
@@ -28,7 +30,11 @@ class Blocks:
     def line_comment(self, span: Span) -> str:
         """`# line 36`, or `# qwen3.yaml:36` for what a variant took from its base."""
         name = span.source.name
-        return f"# line {span.line}" if name == self._home else f"# {name.rsplit('/', 1)[-1]}:{span.line}"
+        return (
+            f"# line {span.line}"
+            if name == self._home
+            else f"# {name.rsplit('/', 1)[-1]}:{span.line}"
+        )
 
     def block(self, ops: Ops, loop: int = 0) -> None:
         """The statements of a block; `pass` for an empty one."""
@@ -120,7 +126,11 @@ class Blocks:
         lines, index = self._lines, "ijk"[loop % 3]
         first = () if opened else op.open
         counted = bool(op.between or first)
-        head = f"for {index}, {op.variable} in enumerate({source}):" if counted else f"for {op.variable} in {source}:"
+        head = (
+            f"for {index}, {op.variable} in enumerate({source}):"
+            if counted
+            else f"for {op.variable} in {source}:"
+        )
         lines.commented(head, self.line_comment(op.span))
         with lines.indented():
             if counted:

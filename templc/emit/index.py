@@ -25,5 +25,7 @@ def emit_index(programs: Sequence[Program]) -> str:
     lines.listed("FORMATS = {", names, "}")
     lines.add("")
     aliases = sorted((alias, item.format) for item in ordered for alias in item.aliases)
-    lines.listed("ALIASES = {", [f"{literal(alias)}: {literal(name)}" for alias, name in aliases], "}")
+    lines.listed(
+        "ALIASES = {", [f"{literal(alias)}: {literal(name)}" for alias, name in aliases], "}"
+    )
     return str(lines)

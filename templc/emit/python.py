@@ -15,7 +15,19 @@ from templc.emit.layout import Lines, columns, literal
 from templc.emit.state import State
 from templc.emit.tables import Tables
 from templc.ir.facts import facts_of
-from templc.ir.ops import Body, Check, Each, Ops, Plain, Program, Sampled, Text, Write, conditions, walk
+from templc.ir.ops import (
+    Body,
+    Check,
+    Each,
+    Ops,
+    Plain,
+    Program,
+    Sampled,
+    Text,
+    Write,
+    conditions,
+    walk,
+)
 from templc.model.expr import (
     And,
     Cond,
@@ -50,7 +62,9 @@ class _Module:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.lines = Lines()
-        tokens = frozenset(name for name, option in program.options.items() if option.type == "token")
+        tokens = frozenset(
+            name for name, option in program.options.items() if option.type == "token"
+        )
         self.expressions = Expressions({**program.past, **program.future}, tokens)
         self.constants = _constants(program)
         self.blocks = Blocks(self.lines, self.expressions, self.constants, program.source)
@@ -126,7 +140,9 @@ class _Module:
             return
         past = any(facts_of(check.cond) for check in checks)
         kind = "Past" if past else "object"
-        self.lines.add("", f"def check_{role}(self, out: Writer, m: Message, past: {kind}) -> None:")
+        self.lines.add(
+            "", f"def check_{role}(self, out: Writer, m: Message, past: {kind}) -> None:"
+        )
         with self.lines.indented():
             for check in checks:
                 self._one_check(check)
@@ -159,7 +175,11 @@ def _reads(ops: Ops) -> set[str]:
         if isinstance(op, Each) and op.over == "calls":
             found.add("message")
         if isinstance(op, Write):
-            found |= {"message" for part in op.parts if isinstance(part, Body) and part.value.ref.scope == "message"}
+            found |= {
+                "message"
+                for part in op.parts
+                if isinstance(part, Body) and part.value.ref.scope == "message"
+            }
     return found
 
 
@@ -187,12 +207,17 @@ def _constants(program: Program) -> dict[str, str]:
 
 
 def _docstring(title: str) -> str:
-    return title.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + ("." if not title.endswith((".", '"')) else " ")
+    return title.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + (
+        "." if not title.endswith((".", '"')) else " "
+    )
 
 
 def _mentions(text: str, name: str) -> bool:
     """Whether the module uses a runtime name: calls it, names it as a type, or derives from it."""
-    return re.search(rf"(?<!def )(?<![\w.]){name}(?=\(|\)| \||:$| =|,)", text, re.MULTILINE) is not None
+    return (
+        re.search(rf"(?<!def )(?<![\w.]){name}(?=\(|\)| \||:$| =|,)", text, re.MULTILINE)
+        is not None
+    )
 
 
 _RUNTIME_NAMES = (

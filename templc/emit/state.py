@@ -18,7 +18,9 @@ from templc.model.expr import Cond, Fact, Not, Predicate, RoleIs, children
 class State:
     """Emits what a program needs of its predicates, `Past` and `Future`."""
 
-    def __init__(self, program: Program, lines: Lines, expressions: Expressions, blocks: Blocks) -> None:
+    def __init__(
+        self, program: Program, lines: Lines, expressions: Expressions, blocks: Blocks
+    ) -> None:
         self._program = program
         self._lines = lines
         self._expressions = expressions
@@ -68,7 +70,9 @@ class State:
             lines.add("", f'def {step}(self, {m}: Message) -> "{name}":')
             with lines.indented():
                 where = "the message after m" if step == "after" else "the message before m"
-                lines.add(f'"""What {where} sees."""' if m == "m" else '"""What its neighbour sees."""')
+                lines.add(
+                    f'"""What {where} sees."""' if m == "m" else '"""What its neighbour sees."""'
+                )
                 self._step(name, facts)
 
     def _step(self, name: str, facts: Mapping[Fact, str]) -> None:

@@ -22,7 +22,9 @@ class Tables:
         if rules:
             lines.listed("rules = MessageRules(", rules, ")")
         if program.options:
-            entries = [f"{literal(name)}: {_option(option)}" for name, option in program.options.items()]
+            entries = [
+                f"{literal(name)}: {_option(option)}" for name, option in program.options.items()
+            ]
             lines.listed("known_options = {", entries, "}")
         runs = [name for fact, name in program.past.items() if fact.time == "run"]
         if runs:
@@ -57,14 +59,19 @@ class Tables:
             "revision": literal(reference.revision) if reference.revision else "",
             "sha256": literal(reference.sha256) if reference.sha256 else "",
         }
-        return entries + [f"{name}={text}" for name, text in optional.items() if text] + self._facts()
+        return (
+            entries + [f"{name}={text}" for name, text in optional.items() if text] + self._facts()
+        )
 
     def _facts(self) -> list[str]:
         """What each future fact means and where it is read, for refusals."""
         facts = self._program.future
         if not facts:
             return []
-        lines = [f"            {literal(name)}: ({literal(meaning(fact))}, {line_of(fact)}),\n" for fact, name in facts.items()]
+        lines = [
+            f"            {literal(name)}: ({literal(meaning(fact))}, {line_of(fact)}),\n"
+            for fact, name in facts.items()
+        ]
         return ["facts={\n" + "".join(lines) + "        }"]
 
     def _rules(self) -> list[str]:
@@ -107,7 +114,9 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
 def _option(option: Option) -> str:
     parts = [literal(option.type)]
     if option.default is not None:
-        parts.append(str(option.default) if isinstance(option.default, bool) else literal(option.default))
+        parts.append(
+            str(option.default) if isinstance(option.default, bool) else literal(option.default)
+        )
     if option.values:
         parts.append(f"values={_tuple(option.values, 8)}")
     if option.bind:

@@ -24,12 +24,16 @@ def facts_of(cond: Cond) -> list[Fact]:
     return [leaf for leaf in leaves(cond) if isinstance(leaf, Fact)]
 
 
-def collect(blocks: Iterable[Ops], checks: Iterable[Check]) -> tuple[dict[Fact, str], dict[Fact, str]]:
+def collect(
+    blocks: Iterable[Ops], checks: Iterable[Check]
+) -> tuple[dict[Fact, str], dict[Fact, str]]:
     """All past and all future facts of a program, each with its name, which is unique."""
     past: dict[Fact, str] = {}
     future: dict[Fact, str] = {}
     taken: set[str] = set()
-    conds = [cond for block in blocks for cond, _ in conditions(block)] + [check.cond for check in checks]
+    conds = [cond for block in blocks for cond, _ in conditions(block)] + [
+        check.cond for check in checks
+    ]
     for cond in conds:
         for fact in facts_of(cond):
             side = past if fact.horizon == "past" else future

@@ -50,7 +50,9 @@ def message_rules(program: Program) -> MessageRules:
     rules, inline = program.rules, program.rules.inline_reasoning
     return MessageRules(
         content=rules.content,
-        inline_reasoning=InlineReasoning(inline.open, inline.close, inline.content) if inline else None,
+        inline_reasoning=InlineReasoning(inline.open, inline.close, inline.content)
+        if inline
+        else None,
         lists=rules.lists,
         lists_by_role=dict(rules.lists_by_role),
         parts=dict(rules.parts),
@@ -122,12 +124,13 @@ class _Run:
 
     def pieces(self) -> list[Piece]:
         program = self.program
-        for self.at, message in enumerate(self.messages):
+        for at, message in enumerate(self.messages):
+            self.at = at
             self._check(message)
         self.at = -1
         self._ops(program.head)
-        for self.at, message in enumerate(self.messages):
-            self.owner = self.at
+        for at, message in enumerate(self.messages):
+            self.at = self.owner = at
             self._turn(message)
         self.at, self.owner = len(self.messages), -1
         self._ops(program.finish)
@@ -144,7 +147,9 @@ class _Run:
 
     def _check(self, message: Message) -> None:
         for check in self.program.checks.get(self._role(message), ()):
-            if not self._holds(check.cond, message) and not (check.soft and self.options["as_template"]):
+            if not self._holds(check.cond, message) and not (
+                check.soft and self.options["as_template"]
+            ):
                 raise MessageError(check.say, message_index=self.at)
 
     def _turn(self, message: Message) -> None:
@@ -234,7 +239,9 @@ class _Run:
             return
         message = self._message()
         weight = 1.0 if message is None or message.train is None else message.train
-        self.out.append(Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0))
+        self.out.append(
+            Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0)
+        )
 
     # values and conditions
 
@@ -249,7 +256,11 @@ class _Run:
             case "message":
                 return getattr(message, ref.name) if message else ""
             case "lead":
-                lead = self.messages[0] if self.messages and self.messages[0].role == "system" else None
+                lead = (
+                    self.messages[0]
+                    if self.messages and self.messages[0].role == "system"
+                    else None
+                )
                 return lead if not ref.part else getattr(lead, ref.part) if lead else ""
             case "option":
                 return self.options[ref.name]
@@ -278,7 +289,11 @@ class _Run:
             case expr.Counted(value, compare, number):
                 return _COMPARE[compare](len(self._value(value, message)), number)
             case expr.Quantified(quantifier, variable, term):
-                found = [self._for_call(variable, call, term, message) for call in message.calls] if message else []
+                found = (
+                    [self._for_call(variable, call, term, message) for call in message.calls]
+                    if message
+                    else []
+                )
                 return any(found) if quantifier == "some" else all(found)
             case expr.Test():
                 return self._test(cond, message)
@@ -308,7 +323,10 @@ class _Run:
             case "contains":
                 return str(test.argument) in str(value)
             case _:
-                return bool(value is test.argument or (isinstance(test.argument, str) and value == test.argument))
+                return bool(
+                    value is test.argument
+                    or (isinstance(test.argument, str) and value == test.argument)
+                )
 
     def _unset(self, ref: expr.Ref, message: Message | None) -> bool:
         if ref.scope == "message":

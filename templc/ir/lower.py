@@ -9,7 +9,20 @@ from collections.abc import Mapping
 
 from templc.ir.drops import FIELDS, shown
 from templc.ir.facts import collect
-from templc.ir.ops import Body, Check, Each, Op, Ops, Plain, Program, RoleProgram, Sampled, Text, When, Write
+from templc.ir.ops import (
+    Body,
+    Check,
+    Each,
+    Op,
+    Ops,
+    Plain,
+    Program,
+    RoleProgram,
+    Sampled,
+    Text,
+    When,
+    Write,
+)
 from templc.model import expr, spec
 from templc.model.expr import Const, Fact
 from templc.source.span import Span
@@ -80,7 +93,9 @@ def _role(name: str, role: spec.Role) -> RoleProgram:
         case spec.Leading(later, span):
             return Plain(() if isinstance(later, str) else _ops(later), span)
         case spec.Assistant(opener, prefill, body, closer, trailer, span):
-            return Sampled(_ops(opener), _ops(prefill), _ops(body), _ops(closer), _ops(trailer), span)
+            return Sampled(
+                _ops(opener), _ops(prefill), _ops(body), _ops(closer), _ops(trailer), span
+            )
 
 
 def _run(name: str, run: spec.Run) -> Ops:
@@ -108,7 +123,9 @@ def _op(step: spec.Step) -> Op:
         case spec.Choice(cond, then, otherwise, span):
             return When(cond, _ops(then), _ops(otherwise), span)
         case spec.Loop(variable, over, of, opening, do, between, close, span):
-            return Each(variable, over, of, _ops(opening), _ops(do), _ops(between), _ops(close), span)
+            return Each(
+                variable, over, of, _ops(opening), _ops(do), _ops(between), _ops(close), span
+            )
 
 
 def _part(part: spec.Literal | spec.Hole) -> Text | Body:
@@ -161,7 +178,9 @@ def _joined(parts: tuple[Text | Body, ...]) -> tuple[Text | Body, ...]:
 
 def _checks(model: spec.Spec, name: str, role: RoleProgram) -> tuple[Check, ...]:
     declared = [
-        Check(item.that, item.say, item.soft, item.span) for item in model.requirements if item.role == name
+        Check(item.that, item.say, item.soft, item.span)
+        for item in model.requirements
+        if item.role == name
     ]
     system = model.roles.get(name)
     if isinstance(system, spec.Leading) and system.later == "refuse":

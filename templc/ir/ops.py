@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from templc.model.expr import Cond, Fact, Value
-from templc.model.spec import Deviation, Demand, MessageRules, Option, Reference
+from templc.model.spec import Demand, Deviation, MessageRules, Option, Reference
 from templc.source.span import Span
 
 

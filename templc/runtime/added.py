@@ -77,7 +77,7 @@ class Matcher:
         return bool(self.tokens)
 
     def find(self, text: str) -> tuple[Match, ...]:
-        """Every match in `text`, in order. Short texts are remembered: a format writes the same ones again and again."""
+        """Every match in `text`, in order. Short texts are remembered: a format repeats itself."""
         return self._short(text) if len(text) <= _CACHED_LENGTH else self._find(text)
 
     def _find(self, text: str) -> tuple[Match, ...]:

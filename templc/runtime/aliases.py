@@ -13,10 +13,28 @@ from typing import Any
 
 from templc.runtime.errors import MessageError
 
-ROLE_ALIASES = {"human": "user", "gpt": "assistant", "observation": "tool", "function": "tool", "model": "assistant"}
+ROLE_ALIASES = {
+    "human": "user",
+    "gpt": "assistant",
+    "observation": "tool",
+    "function": "tool",
+    "model": "assistant",
+}
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 KEYS = frozenset(
-    {"role", "content", "name", "tool_calls", "tool_call_id", "from", "value", "id", "type", "created_at", "timestamp"}
+    {
+        "role",
+        "content",
+        "name",
+        "tool_calls",
+        "tool_call_id",
+        "from",
+        "value",
+        "id",
+        "type",
+        "created_at",
+        "timestamp",
+    }
     | {"train", "trainable", "loss", "weight", *REASONING_KEYS}
 )
 _ONLY_ASSISTANT = ("tool_calls", *REASONING_KEYS)
@@ -35,7 +53,8 @@ def as_mapping(raw: object) -> Mapping[str, Any]:
     if hasattr(raw, "__dict__") and not isinstance(raw, type) and not callable(raw):
         return {key: value for key, value in vars(raw).items() if not key.startswith("_")}
     raise MessageError(
-        f"a {type(raw).__name__} is not a message", help="give mappings with the keys role and content"
+        f"a {type(raw).__name__} is not a message",
+        help="give mappings with the keys role and content",
     )
 
 
@@ -43,7 +62,11 @@ def role_of(raw: Mapping[str, Any]) -> str:
     """The canonical role."""
     role = raw.get("role", raw.get("from"))
     if not isinstance(role, str) or not role:
-        raise MessageError("there is no role", field="role", help='give "role": "user", "assistant", "system" or "tool"')
+        raise MessageError(
+            "there is no role",
+            field="role",
+            help='give "role": "user", "assistant", "system" or "tool"',
+        )
     return ROLE_ALIASES.get(role, role) if "role" not in raw else role
 
 
@@ -53,18 +76,26 @@ def known_keys(raw: Mapping[str, Any], role: str) -> None:
         empty = value is None or value in ("", [], {}, ())
         if key not in KEYS and not empty:
             close = get_close_matches(key, KEYS, 1)
-            cure = f"did you mean `{close[0]}`?" if close else "remove it, or render with unsupported=\"as_template\""
+            cure = (
+                f"did you mean `{close[0]}`?"
+                if close
+                else 'remove it, or render with unsupported="as_template"'
+            )
             raise MessageError(f"a message has no key `{key}`", field=key, help=cure)
         if key in _ONLY_ASSISTANT and not empty and role != "assistant":
             raise MessageError(
-                f"a {role} message has no `{key}`", field=key, help="only assistant messages carry reasoning and calls"
+                f"a {role} message has no `{key}`",
+                field=key,
+                help="only assistant messages carry reasoning and calls",
             )
 
 
 def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -> str | None:
     """The reasoning of a message: a field under one of its names, or its thinking parts; None when it has none."""
     given = {raw[key] for key in REASONING_KEYS if isinstance(raw.get(key), str)}
-    other = [key for key in REASONING_KEYS if raw.get(key) is not None and not isinstance(raw[key], str)]
+    other = [
+        key for key in REASONING_KEYS if raw.get(key) is not None and not isinstance(raw[key], str)
+    ]
     if other and strict:
         raise MessageError(f"{other[0]} is not text", field=other[0])
     given |= set() if thought is None else {thought}

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,17 @@ from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import OptionError, UnstableExtension
-from templc.runtime.history import Node, State, chain, emission, fingerprint, first_change, messages_of
-from templc.runtime.seam import changed_ids
+from templc.runtime.history import (
+    Node,
+    State,
+    chain,
+    emission,
+    first_change,
+    messages_of,
+)
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece
+from templc.runtime.seam import changed_ids
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -46,10 +53,13 @@ def extension(
     *,
     prompt: bool | None,
     history: str,
+    before: Callable[[], Tokens] | None = None,
 ) -> Tokens:
     """The tokens that `messages` add to `previous`.
 
-    UnstableExtension (faithful only) where old tokens would change; its `keep` is how many of them stay valid.
+    `before` gives all earlier tokens where `previous` is only the last part of them; it is asked only when the place
+    of a difference is looked for. UnstableExtension (faithful only) where old tokens would change; its `keep` is how
+    many of them stay valid.
     """
     if history not in ("faithful", "as_sampled"):
         raise OptionError(f"history is {history!r}", help="one of faithful, as_sampled")
@@ -59,7 +69,7 @@ def extension(
     wanted = wants_prompt(new.turns.messages, prompt)
     change = _change(renderer, state, new)
     if history == "faithful":
-        if change is not None or state.open or state.differs is not None:
+        if change is not None or "closer" in state.pending or state.differs is not None:
             raise _refusal(renderer, state, previous, new, change, codec, wanted)
         pieces = _faithful(renderer, state, new, wanted)
         if pieces is None:
@@ -71,8 +81,11 @@ def extension(
     found.state = after = _after(renderer, state, new, wanted)
     if history == "as_sampled":
         differs = state.differs
-        if differs is None and not _same(renderer, state, previous, new, change, pieces, codec, wanted):
-            whole, fresh = previous + found, fresh_render(renderer, state, new, codec, wanted)
+        if differs is None and not _same(
+            renderer, state, previous, new, change, pieces, codec, wanted
+        ):
+            earlier = previous if before is None else before()
+            whole, fresh = earlier + found, fresh_render(renderer, state, new, codec, wanted)
             differs = None if list(whole) == list(fresh) else common(whole, fresh)
         if differs is not None:
             found.state = replace(after, differs=differs)
@@ -85,9 +98,10 @@ def state_of(renderer: Renderer, previous: Tokens) -> State:
     state = previous.state if isinstance(previous, Tokens) else None
     if not isinstance(state, State) or state.node is None:
         raise OptionError(
-            "these tokens carry no conversation to extend", help="extend what render, extend or a trajectory returned"
+            "these tokens carry no conversation to extend",
+            help="extend what render, extend or a trajectory returned",
         )
-    if state.renderer != fingerprint(renderer):
+    if state.renderer != renderer.fingerprint():
         raise OptionError(
             f"the earlier tokens were written by {state.renderer}",
             help="format and options must stay the same: the head or earlier turns may depend on them",
@@ -102,7 +116,7 @@ def written(
     messages = turns.messages
     seen = fold.futures(turns, renderer.future(prompt=prompt)) if messages else []
     return State(
-        renderer=fingerprint(renderer),
+        renderer=renderer.fingerprint(),
         tools=tools,
         lead=messages[0] if messages and messages[0].role == "system" else None,
         node=chain(turns, seen, None, 0),
@@ -128,7 +142,9 @@ def wants_prompt(messages: Sequence[Message], asked: bool | None) -> bool:
     return not (messages and messages[-1].role == "assistant") if asked is None else asked
 
 
-def _read(renderer: Renderer, state: State, raw: Sequence[object], past: Any, prompt: bool | None) -> _New:
+def _read(
+    renderer: Renderer, state: State, raw: Sequence[object], past: Any, prompt: bool | None
+) -> _New:
     reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
     out = Writer(state.tools, state.lead)
     turns = fold.read(renderer, raw, reader, out, past, state.count)
@@ -141,9 +157,29 @@ def _read(renderer: Renderer, state: State, raw: Sequence[object], past: Any, pr
 def _change(renderer: Renderer, state: State, new: _New) -> Node | None:
     """The first message before the last one whose text the new messages change."""
     assert state.node is not None
-    if renderer.info.hoisting and any(message.role == "system" for message in new.turns.messages):
+    if _head_changes(renderer, state, new):
         return _first(state.node)
     return first_change(renderer, state, state.node.parent, new.joint.before(state.node.message))
+
+
+def _head_changes(renderer: Renderer, state: State, new: _New) -> bool:
+    """Whether new system messages change a head that gathers them all."""
+    if not renderer.info.hoisting or all(
+        message.role != "system" for message in new.turns.messages
+    ):
+        return False
+    old = messages_of(state.node)
+    before, after = (
+        [m for m in messages if m.role == "system"]
+        for messages in (old, [*old, *new.turns.messages])
+    )
+    return _head(renderer, state, before) != _head(renderer, state, after)
+
+
+def _head(renderer: Renderer, state: State, systems: list[Message]) -> str:
+    out = Writer(state.tools, state.lead, tuple((0, message) for message in systems))
+    renderer.parts["head"](renderer, out, fold.PROMPT, None, None)
+    return _text(out.pieces)
 
 
 def _first(node: Node) -> Node:
@@ -171,8 +207,24 @@ def tail(renderer: Renderer, state: State) -> list[Piece]:
     assert state.node is not None
     out = Writer(state.tools, state.lead)
     out.pieces.extend(emission(renderer, state, state.node, state.node.seen))
+    if state.pending:
+        waiting = Writer(state.tools, state.lead)
+        write_pending(renderer, waiting, state, state.node.seen)
+        return _without_end(out.pieces, len(_text(waiting.pieces)))
     fold.write_end(renderer, out, state.past, state.prompt)
     return out.pieces
+
+
+def _without_end(pieces: list[Piece], length: int) -> list[Piece]:
+    """The pieces before the last `length` characters."""
+    left = len(_text(pieces)) - length
+    found: list[Piece] = []
+    for piece in pieces:
+        found.append(piece._replace(text=piece.text[:left]))
+        left -= len(piece.text)
+        if left <= 0:
+            break
+    return found
 
 
 def cut(pieces: list[Piece], length: int) -> list[Piece]:
@@ -188,34 +240,35 @@ def _as_sampled(renderer: Renderer, state: State, new: _New, prompt: bool) -> li
     """The new pieces behind whatever was written: an open turn is closed first, a used prompt not written twice."""
     assert state.node is not None
     out = Writer(state.tools, state.lead)
-    if state.open:
-        close(renderer, out, state, new.joint)
-    elif state.prompt and not (new.turns.messages and new.turns.messages[0].role == "assistant"):
-        close(renderer, out, _with_empty_turn(state), new.joint)
+    answered = bool(new.turns.messages) and new.turns.messages[0].role == "assistant"
+    if state.prompt and not answered:
+        state = _with_empty_turn(state)
+    write_pending(renderer, out, state, new.joint)
     start = len(out.pieces)
     fold.write_turns(renderer, out, new.turns, new.seen, state.count)
-    if state.prompt and new.turns.messages and new.turns.messages[0].role == "assistant":
-        given = _text(_prompt(renderer, state))
-        if _text(out.pieces[start:]).startswith(given):
-            out.pieces[start:] = cut(out.pieces[start:], len(given))
+    given = _text(_prompt(renderer, state)) if state.prompt and answered else state.overlap
+    if _text(out.pieces[start:]).startswith(given):
+        out.pieces[start:] = cut(out.pieces[start:], len(given))
     fold.write_end(renderer, out, new.turns.pasts[-1], prompt)
     return out.pieces
 
 
 def _with_empty_turn(state: State) -> State:
+    """A prompt that nothing answered, taken for an empty turn that was cut off."""
     node = state.node
     assert node is not None
-    return replace(state, node=Node(fold.PROMPT, node.index + 1, state.past, None, node))
+    empty = Node(fold.PROMPT, node.index, state.past, None, node)
+    return replace(state, node=empty, pending=("closer", "trailer"), prompt=False)
 
 
-def close(renderer: Renderer, out: Writer, state: State, future: Any) -> None:
-    """Write what is missing of a sampled turn: its closer, which the model did not write, and the trailer."""
-    assert state.node is not None
-    message, past = state.node.message, state.node.past
+def write_pending(renderer: Renderer, out: Writer, state: State, future: Any) -> None:
+    """Write what is missing of a sampled turn: the closer that the model did not write, and the trailer."""
+    if not state.pending or state.node is None:
+        return
     out.message = state.node.index
-    for name in ("closer", "trailer"):
+    for name in state.pending:
         if name in renderer.parts:
-            renderer.parts[name](renderer, out, message, past, future)
+            renderer.parts[name](renderer, out, state.node.message, state.node.past, future)
     out.message = -1
 
 
@@ -238,7 +291,8 @@ def _after(renderer: Renderer, state: State, new: _New, prompt: bool) -> State:
         calls=new.reader.calls,
         waiting=new.reader.waiting,
         prompt=prompt,
-        open=False,
+        pending=(),
+        overlap="",
     )
 
 
@@ -277,19 +331,30 @@ def _refusal(
 
 def _reason(renderer: Renderer, state: State, new: _New, change: Node | None) -> tuple[str, int]:
     """Why, and the line of the spec that decides it."""
-    if state.open or state.differs is not None:
+    if "closer" in state.pending or state.differs is not None:
         return "the earlier tokens are not what a fresh render has: they were kept as sampled", 0
     assert state.node is not None
     node = change or state.node
-    if renderer.info.hoisting and any(message.role == "system" for message in new.turns.messages):
+    if _head_changes(renderer, state, new):
         return "a later system message is written in the head", renderer.info.head_line
-    now = _view(node, state.node, new.joint)
-    changed = [name for name in getattr(now, "_fields", ()) if getattr(now, name) != getattr(node.seen, name)]
+    return _dependence(renderer, node, _view(node, state.node, new.joint))
+
+
+def explain_change(renderer: Renderer, node: Node, last: Node, joint: Any) -> str:
+    """Why `node` is written otherwise when `last` sees `joint`."""
+    return _dependence(renderer, node, _view(node, last, joint))[0]
+
+
+def _dependence(renderer: Renderer, node: Node, now: Any) -> tuple[str, int]:
+    """The facts in which what a message sees now differs from what it saw, in words, and the line of the first."""
+    fields = getattr(now, "_fields", ())
+    changed = [name for name in fields if getattr(now, name) != getattr(node.seen, name)]
     words = [renderer.info.facts[name] for name in changed if name in renderer.info.facts]
+    what = f"message {node.index} ({node.message.role})"
     if not words:
-        return f"the end of the {node.message.role} turn (message {node.index}) is written otherwise", 0
+        return f"the end of {what} is written otherwise", 0
     why = " and ".join(text for text, _ in words)
-    return f"message {node.index} ({node.message.role}) is written otherwise, since it depends on {why}", words[0][1]
+    return f"{what} is written otherwise, since it depends on {why}", words[0][1]
 
 
 def _view(node: Node, last: Node, joint: Any) -> Any:
@@ -300,7 +365,9 @@ def _view(node: Node, last: Node, joint: Any) -> Any:
     return joint
 
 
-def fresh_render(renderer: Renderer, state: State, new: _New | None, codec: Codec, prompt: bool) -> Tokens:
+def fresh_render(
+    renderer: Renderer, state: State, new: _New | None, codec: Codec, prompt: bool
+) -> Tokens:
     """The whole conversation rendered anew, for the places where old and new differ."""
     old = messages_of(state.node)
     messages = (*old, *(new.turns.messages if new else ()))
@@ -308,7 +375,9 @@ def fresh_render(renderer: Renderer, state: State, new: _New | None, codec: Code
     for message in messages:
         pasts.append(pasts[-1].after(message))
     turns = fold.Turns(messages, tuple(pasts))
-    return encode(fold.whole(renderer, turns, state.tools, prompt), codec, renderer.content_specials)
+    return encode(
+        fold.whole(renderer, turns, state.tools, prompt), codec, renderer.content_specials
+    )
 
 
 def common(first: Sequence[int], second: Sequence[int]) -> int:
@@ -328,7 +397,7 @@ def _same(
     prompt: bool,
 ) -> bool:
     """Whether a fresh render surely has the same tokens, found without rendering anew."""
-    if change is not None or state.open:
+    if change is not None or "closer" in state.pending or state.overlap:
         return False
     faithful = _faithful(renderer, state, new, prompt)
     text = _text(pieces)

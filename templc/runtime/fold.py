@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 Tools = tuple[Mapping[str, Any], ...] | None
-PROMPT = Message("assistant", absent=frozenset({"content", "reasoning", "calls", "name", "call_id"}))
+PROMPT = Message(
+    "assistant", absent=frozenset({"content", "reasoning", "calls", "name", "call_id"})
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,12 @@ class Turns:
 
 
 def read(
-    renderer: Renderer, raw: Sequence[object], reader: Reader, out: Writer, past: Any, start: int = 0
+    renderer: Renderer,
+    raw: Sequence[object],
+    reader: Reader,
+    out: Writer,
+    past: Any,
+    start: int = 0,
 ) -> Turns:
     """Canonical messages, each checked against the requirements of the format; MessageError names the message."""
     messages: list[Message] = []
@@ -48,16 +55,22 @@ def read(
 
 
 def futures(turns: Turns, last: Any) -> list[Any]:
-    """The future summary that each message sees, `last` being what the last one sees."""
+    """The future summary that each message sees, `last` being what the last one sees; none for no message."""
+    if not turns.messages:
+        return []
     found = [last]
     for message in reversed(turns.messages[1:]):
         found.append(found[-1].before(message))
     return found[::-1]
 
 
-def write_turns(renderer: Renderer, out: Writer, turns: Turns, seen: Sequence[Any], start: int = 0) -> None:
+def write_turns(
+    renderer: Renderer, out: Writer, turns: Turns, seen: Sequence[Any], start: int = 0
+) -> None:
     """Write every turn."""
-    for number, (message, past, future) in enumerate(zip(turns.messages, turns.pasts, seen, strict=False), start):
+    for number, (message, past, future) in enumerate(
+        zip(turns.messages, turns.pasts, seen, strict=False), start
+    ):
         out.message = number
         if number == 0 and renderer.info.leading and message.role == "system":
             continue
@@ -115,13 +128,44 @@ def write_end(renderer: Renderer, out: Writer, past: Any, prompt: bool) -> None:
         parts["prefill"](renderer, out, PROMPT, past, None)
 
 
-def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool, *, live: bool = False) -> list[Piece]:
+def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[Piece]:
     """Every piece of a conversation."""
-    messages = turns.messages
-    leads = bool(messages) and messages[0].role == "system"
-    systems = tuple((at, message) for at, message in enumerate(messages) if message.role == "system")
-    out = Writer(tools, messages[0] if leads else None, systems if renderer.info.hoisting else ())
-    renderer.parts["head"](renderer, out, PROMPT, None, None)
-    write_turns(renderer, out, turns, futures(turns, renderer.future(prompt=prompt, live=live)))
+    out = begin(renderer, turns, tools)
+    write_turns(renderer, out, turns, futures(turns, renderer.future(prompt=prompt)))
     write_end(renderer, out, turns.pasts[-1], prompt)
     return out.pieces
+
+
+def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
+    """A writer that has written the head."""
+    messages = turns.messages
+    leads = bool(messages) and messages[0].role == "system"
+    systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
+    out = Writer(tools, messages[0] if leads else None, systems if renderer.info.hoisting else ())
+    renderer.parts["head"](renderer, out, PROMPT, None, None)
+    return out
+
+
+def as_sampled(renderer: Renderer, turns: Turns, tools: Tools) -> list[Piece]:
+    """Every piece of a conversation whose last turn has just been sampled: the prompt for it, and what was sampled.
+
+    The earlier turns are as the prompt had them, which a render of the whole conversation may write otherwise.
+    """
+    out = begin(renderer, turns, tools)
+    history = Turns(turns.messages[:-1], turns.pasts[:-1])
+    write_turns(renderer, out, history, futures(history, renderer.future(prompt=True)))
+    write_end(renderer, out, history.pasts[-1], True)
+    at = len(history.messages)
+    out.pieces.extend(sampled_turn(renderer, out, turns.messages[-1], history.pasts[-1], at))
+    return out.pieces
+
+
+def sampled_turn(
+    renderer: Renderer, context: Writer, message: Message, past: Any, index: int
+) -> list[Piece]:
+    """What the model samples of a turn behind its prompt, and the trailer."""
+    out = Writer(context.tools if context.tools_given else None, context.lead)
+    out.message = index
+    write_turn(renderer, out, message, past, renderer.future(prompt=False, live=True))
+    first = next((at for at, piece in enumerate(out.pieces) if piece.sampled), len(out.pieces))
+    return out.pieces[first:]

@@ -8,7 +8,6 @@ each turn of a long conversation costs the same at every length.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,8 @@ class State:
     """What `extend` starts from: the written messages and the summaries after the last one.
 
     `renderer` names format and options, `tools` the declarations; both must stay what they were. `prompt`: a
-    generation prompt stands at the end. `open`: the last turn was cut off, so its closing is still to be written.
+    generation prompt stands at the end. `pending`: the parts of a sampled turn that are still to be written, its
+    closer where it was cut off and its trailer. `overlap`: text of the next turn that was sampled as the stop.
     `differs`: index of the first token that a fresh render would not have, None as long as there is none.
     """
 
@@ -50,7 +50,8 @@ class State:
     calls: int
     waiting: tuple[str, ...]
     prompt: bool
-    open: bool = False
+    pending: tuple[str, ...] = ()
+    overlap: str = ""
     differs: int | None = None
 
     @property
@@ -58,17 +59,44 @@ class State:
         """How many messages have been written."""
         return 0 if self.node is None else self.node.index + 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with the nodes in a row: a chain of hundreds would be too deep."""
+        row: list[tuple[Any, ...]] = []
+        node = self.node
+        while node is not None:
+            row.append((node.message, node.index, node.past, node.seen))
+            node = node.parent
+        rest = (
+            self.past,
+            self.calls,
+            self.waiting,
+            self.prompt,
+            self.pending,
+            self.overlap,
+            self.differs,
+        )
+        return _restored, (self.renderer, self.tools, self.lead, row[::-1], rest)
 
-def fingerprint(renderer: Renderer) -> str:
-    """Format and options as text: two renderers with the same one write the same."""
-    options = json.dumps(renderer.options, sort_keys=True)
-    return f"{renderer.info.name} {options} as_template={renderer.as_template}"
+
+def _restored(
+    renderer: str,
+    tools: fold.Tools,
+    lead: Message | None,
+    row: list[tuple[Any, ...]],
+    rest: tuple[Any, ...],
+) -> State:
+    node: Node | None = None
+    for message, index, past, seen in row:
+        node = Node(message, index, past, seen, node)
+    return State(renderer, tools, lead, node, *rest)
 
 
 def chain(turns: fold.Turns, seen: list[Any], parent: Node | None, start: int) -> Node | None:
     """The nodes of written turns, on top of `parent`; the last one."""
     node = parent
-    for number, (message, past, future) in enumerate(zip(turns.messages, turns.pasts, seen, strict=False), start):
+    for number, (message, past, future) in enumerate(
+        zip(turns.messages, turns.pasts, seen, strict=False), start
+    ):
         node = Node(message, number, past, future, node)
     return node
 
@@ -111,7 +139,9 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
 def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
-    return _text(emission(renderer, state, node, future)) != _text(emission(renderer, state, node, node.seen))
+    return _text(emission(renderer, state, node, future)) != _text(
+        emission(renderer, state, node, node.seen)
+    )
 
 
 def _text(pieces: list[Piece]) -> str:

@@ -161,7 +161,9 @@ class Reader:
                 policy = self.rules.lists_by_role.get(role, self.rules.lists)
                 return join_parts(content, self.rules.parts, policy if self.as_template else "join")
         raise MessageError(
-            f"content is a {type(content).__name__}", field="content", help="give a text, None or a list of parts"
+            f"content is a {type(content).__name__}",
+            field="content",
+            help="give a text, None or a list of parts",
         )
 
     def _split(self, content: str) -> tuple[str, str | None]:
@@ -169,7 +171,9 @@ class Reader:
         inline = self.rules.inline_reasoning
         if inline is None or inline.close not in content:
             return content, None
-        thought = content.partition(inline.close)[0].rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
+        thought = (
+            content.partition(inline.close)[0].rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
+        )
         return _FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
 
     def _calls(self, raw: object, role: str) -> tuple[Call, ...]:
@@ -185,12 +189,19 @@ class Reader:
         function = as_mapping(raw["function"]) if raw.get("function") else raw
         name = function.get("name")
         if not isinstance(name, str) or not name:
-            raise MessageError("a tool call has no name", field="tool_calls", help="give function.name")
+            raise MessageError(
+                "a tool call has no name", field="tool_calls", help="give function.name"
+            )
         call_id = raw.get("id") or ""
         if not call_id and self.rules.call_id and not self.as_template:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
         self.calls += 1
-        return Call(name, self._arguments(function.get("arguments"), name), str(call_id), str(raw.get("type") or "function"))
+        return Call(
+            name,
+            self._arguments(function.get("arguments"), name),
+            str(call_id),
+            str(raw.get("type") or "function"),
+        )
 
     def _arguments(self, arguments: object, name: str) -> Any:
         if arguments is None or (not self.as_template and arguments in ("", "null")):
@@ -219,7 +230,12 @@ class Reader:
         return found
 
 
-_FIELDS = {"content": ("content", "value"), "name": ("name",), "calls": ("tool_calls",), "call_id": ("tool_call_id",)}
+_FIELDS = {
+    "content": ("content", "value"),
+    "name": ("name",),
+    "calls": ("tool_calls",),
+    "call_id": ("tool_call_id",),
+}
 
 
 def _absent(raw: Mapping[str, Any], reasoning: str | None) -> frozenset[str]:
@@ -244,7 +260,9 @@ def _train(raw: Mapping[str, Any]) -> float | None:
         if value is not None:
             if isinstance(value, bool | int | float) and 0 <= value <= 1:
                 return float(value)
-            raise MessageError(f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1")
+            raise MessageError(
+                f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1"
+            )
     return None
 
 
@@ -261,7 +279,11 @@ def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[st
     if as_template:
         return tool
     function = tool.get("function", tool)
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str) or not function["name"]:
+    if (
+        not isinstance(function, Mapping)
+        or not isinstance(function.get("name"), str)
+        or not function["name"]
+    ):
         raise MessageError(
             f"tool {number} has no name",
             field="tools",

@@ -26,7 +26,9 @@ class Option:
     doc: str = ""
 
 
-def checked(format_name: str, known: Mapping[str, Option], given: Mapping[str, object]) -> dict[str, Value]:
+def checked(
+    format_name: str, known: Mapping[str, Option], given: Mapping[str, object]
+) -> dict[str, Value]:
     """All options of a format with their values; OptionError for an unknown name or a value of another type."""
     values: dict[str, Value] = {name: option.default for name, option in known.items()}
     for name, value in given.items():
@@ -39,7 +41,9 @@ def checked(format_name: str, known: Mapping[str, Option], given: Mapping[str, o
 def _cure(name: str, known: Mapping[str, Option]) -> str:
     close = get_close_matches(name, known, 1)
     listed = ", ".join(f"{key} ({option.type})" for key, option in known.items()) or "none"
-    return f"did you mean `{close[0]}`? its options: {listed}" if close else f"its options: {listed}"
+    return (
+        f"did you mean `{close[0]}`? its options: {listed}" if close else f"its options: {listed}"
+    )
 
 
 def _value(name: str, option: Option, value: object) -> Value:
@@ -50,5 +54,7 @@ def _value(name: str, option: Option, value: object) -> Value:
         kind = "true or false" if wanted is bool else "a text"
         raise OptionError(f"the option `{name}` is {value!r}", help=f"it must be {kind}")
     if option.values and value not in option.values:
-        raise OptionError(f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}")
+        raise OptionError(
+            f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}"
+        )
     return value  # type: ignore[return-value]

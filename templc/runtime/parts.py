@@ -22,7 +22,9 @@ def join_parts(
         case "repr":
             return str(list(parts)), True, None
         case "refuse":
-            raise MessageError("content is a list of parts", field="content", help="give the text itself")
+            raise MessageError(
+                "content is a list of parts", field="content", help="give the text itself"
+            )
     texts: list[str] = []
     thoughts: list[str] = []
     for part in parts:

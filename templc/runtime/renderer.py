@@ -1,12 +1,13 @@
 """The base of every generated renderer: the public calls, on top of the fold.
 
-    renderer = get_renderer("qwen3_instruct")
-    tokens = renderer.render([{"role": "user", "content": "hi"}], tokenizer)
+renderer = get_renderer("qwen3_instruct")
+tokens = renderer.render([{"role": "user", "content": "hi"}], tokenizer)
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.messages import Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, Value, checked
 from templc.runtime.pieces import Piece
+from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
+from templc.runtime.trajectory import Trajectory
 from templc.runtime.writer import Writer
 
 Unsupported = Literal["refuse", "as_template"]
@@ -86,11 +89,21 @@ class Renderer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        methods = {name: value for name, value in vars(cls).items() if callable(value) and not isinstance(value, type)}
+        methods = {
+            name: value
+            for name, value in vars(cls).items()
+            if callable(value) and not isinstance(value, type)
+        }
         cls.parts = {name: _uniform(methods[name]) for name in _PARTS if name in methods}
         cls.turns = {name: _uniform(methods[name]) for name in _ROLES if name in methods}
-        cls.checks = {name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods}
-        future = {name for name in (*_ROLES, *_TURN) if name in methods and _takes(methods[name], "future")}
+        cls.checks = {
+            name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods
+        }
+        future = {
+            name
+            for name in (*_ROLES, *_TURN)
+            if name in methods and _takes(methods[name], "future")
+        }
         cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
 
     def __init__(
@@ -109,11 +122,24 @@ class Renderer:
         self.options = checked(self.info.name, self.known_options, options)
         self._given = frozenset(options)
         self._warned = False
+        self._checked: Codec | None = None
+        self._fingerprint = ""
         self._set(self.options)
 
     def _set(self, options: Mapping[str, Value]) -> None:
         for name, value in options.items():
             setattr(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what belongs to this process: codecs are made again where they are needed."""
+        return {**self.__dict__, "_checked": None}
+
+    def fingerprint(self) -> str:
+        """Format and options as text: two renderers with the same one write the same."""
+        if not self._fingerprint:
+            options = json.dumps(self.options, sort_keys=True)
+            self._fingerprint = f"{self.info.name} {options} as_template={self.as_template}"
+        return self._fingerprint
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={self.options[name]!r}" for name in sorted(self._given))
@@ -128,7 +154,9 @@ class Renderer:
     def lossy(self, say: str, line: int) -> None:
         """Refuse a message that the published template would not show whole, or warn once and go on."""
         if not self.as_template:
-            raise MessageError(say, help=f'leave it out, or render as the template does: unsupported="as_template"')
+            raise MessageError(
+                say, help='leave it out, or render as the template does: unsupported="as_template"'
+            )
         if not self._warned:
             self._warned = True
             warnings.warn(f"{self.info.name}: {say} (as the published template does)", stacklevel=2)
@@ -137,10 +165,14 @@ class Renderer:
         """MessageError unless the format can express this message at this place."""
         role = message.role
         if role != "assistant" and role not in self.turns:
-            known = [name for name in _ROLES if name in self.turns and name != "other"] + ["assistant"]
+            known = [name for name in _ROLES if name in self.turns and name != "other"] + [
+                "assistant"
+            ]
             if not ("other" in self.turns and self.as_template):
                 raise MessageError(
-                    f"{self.info.name} has no role `{role}`", field="role", help=f"its roles: {', '.join(known)}"
+                    f"{self.info.name} has no role `{role}`",
+                    field="role",
+                    help=f"its roles: {', '.join(known)}",
                 )
             role = "other"
         if role in self.checks:
@@ -150,7 +182,9 @@ class Renderer:
         """What the last message sees of the future."""
         start = self.future_type()
         changes = {"end": not prompt, "live": live}
-        return start._replace(**{name: value for name, value in changes.items() if name in start._fields})
+        return start._replace(
+            **{name: value for name, value in changes.items() if name in start._fields}
+        )
 
     # rendering
 
@@ -175,7 +209,9 @@ class Renderer:
         declared = read_tools(tools, as_template=self.as_template)
         if extend is not None:
             same_tools(extend, declared)
-            return extension(bound, extend, messages, codec, prompt=add_generation_prompt, history=history)
+            return extension(
+                bound, extend, messages, codec, prompt=add_generation_prompt, history=history
+            )
         turns, reader = bound.read(messages, declared)
         prompt = wants_prompt(turns.messages, add_generation_prompt)
         tokens = encode(fold.whole(bound, turns, declared, prompt), codec, self.content_specials)
@@ -199,7 +235,40 @@ class Renderer:
         """
         codec = self.codec(tokenizer)
         bound = self.bound(codec)
-        return extension(bound, previous, messages, codec, prompt=add_generation_prompt, history=history)
+        return extension(
+            bound, previous, messages, codec, prompt=add_generation_prompt, history=history
+        )
+
+    def start(
+        self,
+        messages: Sequence[object],
+        tokenizer: object | None = None,
+        *,
+        tools: Sequence[object] | None = None,
+    ) -> Trajectory:
+        """A trajectory for rollouts: its `tokens` are the prompt, sampled ids and new messages are added to it."""
+        codec = self.codec(tokenizer)
+        bound = self.bound(codec)
+        prompt = bound.render(messages, tokenizer, tools=tools, add_generation_prompt=True)
+        return Trajectory(bound, codec, prompt)
+
+    def supervised(
+        self,
+        messages: Sequence[object],
+        tokenizer: object | None = None,
+        *,
+        tools: Sequence[object] | None = None,
+        train_on: TrainOn = "all_assistant",
+    ) -> list[Tokens]:
+        """Training examples: one where one pass is exact, several (with notes why) where history is rewritten.
+
+        Together they train each assistant turn exactly once, behind the tokens that it was sampled from. train_on:
+        all_assistant, last_assistant, last_turn (since the last user message), all_messages (bodies of the others
+        too), or a function of message and index that gives a weight; a message's own `train` (`trainable`, `loss`,
+        `weight`) wins.
+        """
+        codec = self.codec(tokenizer)
+        return supervised(self.bound(codec), messages, codec, tools, train_on)
 
     def render_text(
         self,
@@ -225,7 +294,9 @@ class Renderer:
         """The stretches of text of a conversation, each with its origin."""
         declared = read_tools(tools, as_template=self.as_template)
         turns, _ = self.read(messages, declared)
-        return fold.whole(self, turns, declared, wants_prompt(turns.messages, add_generation_prompt))
+        return fold.whole(
+            self, turns, declared, wants_prompt(turns.messages, add_generation_prompt)
+        )
 
     def read(self, messages: Sequence[object], tools: fold.Tools) -> tuple[fold.Turns, Reader]:
         """Canonical messages with their past summaries, and the reader that counted their calls."""
@@ -240,12 +311,15 @@ class Renderer:
         if tokenizer is None:
             raise TokenizerError("there is no tokenizer", help="pass one here or to get_renderer")
         codec = codec_of(tokenizer)
+        if self._checked is codec:
+            return codec
         missing = [token for token in self.info.specials if codec.token_id(token) is None]
         if missing:
             raise TokenizerError(
                 f"this tokenizer has no control token {', '.join(missing)}",
                 help=f"{self.info.name} follows {self.info.repository or 'its own spec'}: use that model's tokenizer",
             )
+        self._checked = codec
         return codec
 
     def bound(self, codec: Codec) -> Renderer:
@@ -255,11 +329,15 @@ class Renderer:
             for name, option in self.known_options.items()
             if option.bind and name not in self._given
         }
-        own = {name: token for name, token in own.items() if token is not None and token != self.options[name]}
+        own = {
+            name: token
+            for name, token in own.items()
+            if token is not None and token != self.options[name]
+        }
         if not own:
             return self
         found = copy.copy(self)
-        found.options = {**self.options, **own}
+        found.options, found._fingerprint = {**self.options, **own}, ""
         found._set(own)
         return found
 

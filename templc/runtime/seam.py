@@ -29,7 +29,9 @@ def changed_ids(codec: Codec, ids: Sequence[int], text: str, following: str) -> 
     if not text.endswith(tail) and not tail.endswith(text):
         return 0  # ids that are not what the tokenizer gives for their text are kept as they are
     alone, together = codec.plain(tail), codec.plain(tail + head)
-    kept = next((at for at, token in enumerate(alone) if together[at : at + 1] != [token]), len(alone))
+    kept = next(
+        (at for at, token in enumerate(alone) if together[at : at + 1] != [token]), len(alone)
+    )
     return len(alone) - kept
 
 

@@ -27,7 +27,9 @@ def before(text: str, mark: str) -> str:
     return text.partition(mark)[0]
 
 
-def to_json(value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+def to_json(
+    value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None
+) -> str:
     """JSON as published templates write it; MessageError for what JSON cannot hold."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)

@@ -75,7 +75,16 @@ class Writer:
     that stands first, for the head. systems: every system message with its index, for a head that gathers them.
     """
 
-    __slots__ = ("lead", "message", "pieces", "sampling", "systems", "tools", "tools_given", "weight")
+    __slots__ = (
+        "lead",
+        "message",
+        "pieces",
+        "sampling",
+        "systems",
+        "tools",
+        "tools_given",
+        "weight",
+    )
 
     def __init__(
         self,
@@ -122,7 +131,9 @@ class Writer:
 
     def unsample(self, start: int, prefill: str) -> None:
         """Take `prefill` off what was sampled since piece `start`, where the sampled text begins with it."""
-        if not prefill or not "".join(piece.text for piece in self.pieces[start:]).startswith(prefill):
+        if not prefill or not "".join(piece.text for piece in self.pieces[start:]).startswith(
+            prefill
+        ):
             return
         left = len(prefill)
         for at in range(start, len(self.pieces)):

@@ -1,0 +1,281 @@
+"""Rollouts: a conversation that grows by sampled completions and by messages, and is never rendered again.
+
+    traj = renderer.start(messages, tokenizer)      # traj.tokens is the prompt
+    parsed = traj.sampled(ids, logprobs)            # the exact ids become the assistant turn
+    new = traj.add([{"role": "tool", ...}])         # only the new tokens
+
+What was sampled stays as it was sampled, also where the tokenizer would split its text otherwise. A trajectory is
+a row of chunks that forks share: `fork()` costs the same at any length.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec
+from templc.runtime.encode import encode
+from templc.runtime.errors import OptionError
+from templc.runtime.extend import common, cut, extension
+from templc.runtime.history import Node, State, emission, first_change, messages_of
+from templc.runtime.messages import Message, Reader
+from templc.runtime.parsed import Parsed
+from templc.runtime.tokens import Span, Tokens
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One sampled turn: its tokens `start` to `end` (exclusive) of the trajectory, and what they were read as.
+
+    closed: the model wrote a stop token; else the close is unsampled context.
+    """
+
+    start: int
+    end: int
+    parsed: Parsed
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    tokens: Tokens
+    logprobs: tuple[float, ...]
+    start: int
+    parent: _Chunk | None
+
+
+class Trajectory:
+    """A growing conversation as tokens; made by `renderer.start`."""
+
+    def __init__(self, renderer: Renderer, codec: Codec, prompt: Tokens) -> None:
+        self._renderer = renderer
+        self._codec = codec
+        self._last = _Chunk(prompt, (0.0,) * len(prompt), 0, None)
+        self._turns: tuple[Turn, ...] = ()
+        self._whole: tuple[_Chunk, Tokens, list[float]] = (self._last, prompt, [0.0] * len(prompt))
+
+    def __len__(self) -> int:
+        return self._last.start + len(self._last.tokens)
+
+    @property
+    def tokens(self) -> Tokens:
+        """Every token so far: the next prompt, or the training sequence."""
+        return self._gathered()[1]
+
+    @property
+    def weights(self) -> list[float]:
+        """1.0 on what the model sampled, aligned with `tokens`."""
+        return self.tokens.weights
+
+    @property
+    def sampled_mask(self) -> list[bool]:
+        """Which tokens the model sampled, aligned with `tokens`."""
+        return self.tokens.sampled
+
+    @property
+    def logprobs(self) -> list[float]:
+        """The log probabilities of the sampled tokens, aligned with `tokens`, 0.0 elsewhere."""
+        return self._gathered()[2]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The sampled turns, in order."""
+        return self._turns
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation as canonical messages."""
+        return messages_of(self._state.node)
+
+    @property
+    def differs(self) -> int | None:
+        """Index of the first token that a fresh render of `messages` would not have; None when there is none."""
+        return self._state.differs
+
+    @property
+    def _state(self) -> State:
+        state = self._last.tokens.state
+        assert isinstance(state, State)
+        return state
+
+    def sampled(
+        self,
+        ids: Sequence[int],
+        logprobs: Sequence[float] | None = None,
+        *,
+        finished: bool | None = None,
+    ) -> Parsed:
+        """Take exactly these ids as the assistant's turn; what they say.
+
+        A completion without a stop token is closed, by tokens that are not trained, when messages are added;
+        finished=True says that the engine left the stop token out, which changes nothing but `status`.
+        OptionError unless a prompt stands at the end, or where logprobs and ids differ in number.
+        """
+        state = self._state
+        if not state.prompt:
+            raise OptionError("there is no prompt to complete", help="add messages first")
+        if logprobs is not None and len(logprobs) != len(ids):
+            raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
+        parsed = self._renderer.parse(
+            list(ids),
+            prompt=None,
+            tools=state.tools,
+            tokenizer=self._codec,
+            state=state,
+            finished=bool(finished),
+        )
+        chunk = self._completion(list(ids), parsed, state)
+        start = len(self)
+        self._append(chunk, tuple(logprobs or (0.0,) * len(ids)))
+        self._turns = (*self._turns, Turn(start, start + len(ids), parsed, parsed.stop is not None))
+        return parsed
+
+    def add(
+        self, messages: Sequence[object], *, add_generation_prompt: bool | None = None
+    ) -> Tokens:
+        """The tokens that new messages add, close of a cut-off turn included; earlier tokens stay untouched."""
+        found = extension(
+            self._renderer,
+            self._last.tokens,
+            messages,
+            self._codec,
+            prompt=add_generation_prompt,
+            history="as_sampled",
+            before=self._before,
+        )
+        self._append(found, (0.0,) * len(found))
+        return found
+
+    def fork(self) -> Trajectory:
+        """An independent trajectory with the same past, which both share."""
+        return copy.copy(self)
+
+    def __copy__(self) -> Trajectory:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        whole = self._gathered()
+        flat = _Chunk(whole[1], tuple(whole[2]), 0, None)
+        return {
+            **self.__dict__,
+            "_last": flat,
+            "_whole": (flat, whole[1], whole[2]),
+            "_codec": None,
+        }
+
+    def bind(self, tokenizer: object) -> Trajectory:
+        """Give a trajectory that was pickled its tokenizer back."""
+        self._codec = self._renderer.codec(tokenizer)
+        return self
+
+    # inside
+
+    def _before(self) -> Tokens:
+        return self.tokens
+
+    def _append(self, tokens: Tokens, logprobs: tuple[float, ...]) -> None:
+        self._last = _Chunk(tokens, logprobs, len(self), self._last)
+
+    def _gathered(self) -> tuple[_Chunk, Tokens, list[float]]:
+        """All chunks as one, going on from what was gathered last."""
+        known, tokens, logprobs = self._whole
+        missing: list[_Chunk] = []
+        at: _Chunk | None = self._last
+        while at is not None and at is not known:
+            missing.append(at)
+            at = at.parent
+        if not missing:
+            return self._whole
+        for chunk in reversed(missing):
+            tokens = tokens + chunk.tokens
+            logprobs = [*logprobs, *chunk.logprobs]
+        self._whole = (self._last, tokens, logprobs)
+        return self._whole
+
+    def _completion(self, ids: list[int], parsed: Parsed, state: State) -> Tokens:
+        reader = Reader(
+            self._renderer.rules, self._renderer.as_template, state.calls, state.waiting
+        )
+        message = reader.read(parsed.message, state.count)
+        seen = self._renderer.future(prompt=False, live=True)
+        node = Node(message, state.count, state.past, seen, state.node)
+        text = self._codec.decode(ids)
+        closed = parsed.stop is not None
+        after = replace(
+            state,
+            node=node,
+            past=state.past.after(message),
+            calls=reader.calls,
+            waiting=reader.waiting,
+            prompt=False,
+            pending=("trailer",) if closed else ("closer", "trailer"),
+            overlap=self._overlap(text),
+        )
+        if after.overlap:
+            after = replace(after, pending=())
+        found = Tokens(
+            ids,
+            weights=[1.0] * len(ids),
+            sampled=[True] * len(ids),
+            message_index=[state.count] * len(ids),
+            text=text,
+            spans=[Span(0, len(ids), state.count, "completion", True)],
+        )
+        found.state = self._marked(after, state, ids)
+        return found
+
+    def _overlap(self, text: str) -> str:
+        """What a sampled stop string took of the next turn, for formats that stop at text."""
+        closer = "".join(piece.text for piece in self._closer())
+        for stop in self._renderer.stop_strings:
+            if text.endswith(stop) and stop.startswith(closer):
+                return stop[len(closer) :]
+        return ""
+
+    def _closer(self) -> list[Any]:
+        from templc.runtime.writer import Writer
+
+        out = Writer()
+        if "closer" in self._renderer.parts:
+            past, future = self._renderer.past_type(), self._renderer.future(prompt=False)
+            self._renderer.parts["closer"](self._renderer, out, fold.PROMPT, past, future)
+        return out.pieces
+
+    def _marked(self, after: State, before: State, ids: list[int]) -> State:
+        """The state with the place where a fresh render of the same messages would part from these tokens."""
+        if after.differs is not None or after.node is None:
+            return after
+        future = self._renderer.future(prompt=False)
+        change = first_change(
+            self._renderer, after, after.node.parent, future.before(after.node.message)
+        )
+        if change is not None:
+            at = next(
+                (n for n, owner in enumerate(self.tokens.message_index) if owner >= change.index),
+                len(self),
+            )
+            return replace(after, differs=at)
+        pieces = emission(self._renderer, after, after.node, future)
+        prompt = self._prompt_text(before)
+        if not "".join(piece.text for piece in pieces).startswith(prompt):
+            return replace(after, differs=len(self))
+        wanted = encode(
+            cut(pieces, len(prompt)), self._codec, self._renderer.content_specials, at_start=False
+        )
+        same = common(ids, wanted)
+        return after if same == len(ids) else replace(after, differs=len(self) + same)
+
+    def _prompt_text(self, state: State) -> str:
+        from templc.runtime.writer import Writer
+
+        out = Writer(state.tools, state.lead)
+        fold.write_end(self._renderer, out, state.past, True)
+        return "".join(piece.text for piece in out.pieces)
