@@ -223,6 +223,14 @@ def test_plain_tokens_made_of_blanks_are_text() -> None:
     assert codec.plain("a\n\nb") == codec.control("a\n\nb")
 
 
+def test_special_tokens_made_of_blanks_are_control() -> None:
+    tokenizer = small_bpe()
+    tokenizer.add_special_tokens(["\n\n"])
+    codec = codec_of(tokenizer)
+    assert codec.plain("\n\n") == codec.plain("\n") * 2
+    assert codec.control("\n\n") == [codec.token_id("\n\n")]
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_blank_before_the_first_word_is_only_for_the_start(nested: bool) -> None:
     tokenizer = small_bpe()

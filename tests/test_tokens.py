@@ -41,7 +41,7 @@ def attributes(tokens: Tokens) -> dict[str, Any]:
 def test_is_a_list_of_ids() -> None:
     tokens = example()
     assert isinstance(tokens, list)
-    assert tokens == [7, 8, 9] and [7, 8, 9] == tokens
+    assert tokens == [7, 8, 9]
     assert tokens != [7, 8]
     assert json.dumps(tokens) == "[7, 8, 9]"
     assert tokens[1] == 8 and type(tokens[:2]) is list and tokens[:2] == [7, 8]
@@ -88,7 +88,8 @@ def test_sum_keeps_every_attribute_aligned() -> None:
 
 
 def test_sum_with_a_plain_list_is_a_plain_list() -> None:
-    right, left = example() + [1], [1] + example()
+    one = [1]
+    right, left = example() + one, one + example()
     assert type(right) is list and right == [7, 8, 9, 1]
     assert type(left) is list and left == [1, 7, 8, 9]
 

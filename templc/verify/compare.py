@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from templc.runtime.errors import TemplcError
-from templc.verify.published import PublishedError
+from templc.verify.errors import PublishedError
 from templc.verify.report import Example, Render, Report
 from templc.verify.shapes import Case, Message, Tools
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,26 +25,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from templc.runtime.errors import TemplcError
-
-_INSTALL = 'pip install "templc[verify]"'
-_REASON_LIMIT = 200
-
-
-class VerifyError(TemplcError):
-    """A comparison that cannot be made: no transformers, no template, no network."""
-
-
-class PublishedError(Exception):
-    """The template raised: `reason` is its message in one line, `kind` the class of the error."""
-
-    def __init__(self, reason: str, kind: str = "TemplateError") -> None:
-        super().__init__(reason, kind)
-        self.reason = reason
-        self.kind = kind
-
-    def __str__(self) -> str:
-        return self.reason
+from templc.verify import hub
+from templc.verify.errors import INSTALL, PublishedError, VerifyError, one_line
 
 
 class Published:
@@ -103,14 +84,9 @@ class Published:
         Reads `chat_template.jinja` and `tokenizer_config.json`, nothing else. template: which one,
         where the repository names several.
         """
-        found = _download(repo, "tokenizer_config.json", revision)
-        config: dict[str, Any] = json.loads(found.read_bytes()) if found else {}
-        file = _download(repo, "chat_template.jinja", revision)
-        source = file.read_bytes() if file else _configured(config.get("chat_template"), template)
-        if source is None:
-            raise VerifyError(f"{repo} has no chat template `{template}`")
+        source, tokens = hub.fetch(repo, revision, template)
         name = f"{repo}@{revision}" if revision else repo
-        return cls(source, name, {**_special_tokens(config), **(kwargs or {})}, now=now)
+        return cls(source, name, {**tokens, **(kwargs or {})}, now=now)
 
     @property
     def sha256(self) -> str:
@@ -146,7 +122,7 @@ class Published:
             return "".join(template.root_render_func(template.new_context(variables)))
         # A template can raise anything that Python can.
         except Exception as error:
-            raise PublishedError(_reason(error), type(error).__name__) from None
+            raise PublishedError(one_line(error), type(error).__name__) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +153,14 @@ def _transformers() -> _Steps:
     except ImportError as error:
         raise VerifyError(
             f"published templates are rendered by transformers, and {error.name} is not installed",
-            help=_INSTALL,
+            help=INSTALL,
         ) from None
     missing = [name for name in _STEPS if not hasattr(module, name)]
     if missing:
         version = importlib.import_module("transformers").__version__
         raise VerifyError(
             f"transformers {version} has no {', '.join(missing)}; the reference is 5.24",
-            help=_INSTALL,
+            help=INSTALL,
         )
     compile_, normalize, plain, alias = (getattr(module, name) for name in _STEPS)
     return _Steps(compile_, normalize, plain, alias, jinja2.TemplateSyntaxError)
@@ -218,84 +194,5 @@ def _compiled(steps: _Steps, text: str, name: str) -> Any:
     except steps.syntax_error as error:
         line = getattr(error, "lineno", "?")
         raise VerifyError(
-            f"the template {name} does not compile at line {line}: {_reason(error)}"
+            f"the template {name} does not compile at line {line}: {one_line(error)}"
         ) from None
-
-
-def _reason(error: Exception) -> str:
-    """What was raised, in one line; all but the template's own words start with their class."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
-    text = text if kind in ("TemplateError", "TemplateSyntaxError") and text else f"{kind}: {text}"
-    return text if len(text) <= _REASON_LIMIT else text[: _REASON_LIMIT - 1] + "…"
-
-
-def _download(repo: str, file: str, revision: str | None) -> Path | None:
-    """The local copy of one file of a hub repository; None where it has no such file."""
-    try:
-        hub = importlib.import_module("huggingface_hub")
-        errors = importlib.import_module("huggingface_hub.errors")
-        logging = importlib.import_module("huggingface_hub.utils.logging")
-    except ImportError:
-        raise VerifyError(
-            "templates of the hub need huggingface_hub, which is not installed", help=_INSTALL
-        ) from None
-    try:
-        with _quiet(logging):
-            return Path(hub.hf_hub_download(repo, file, revision=revision))
-    except (OSError, ValueError, errors.EntryNotFoundError) as error:
-        why = _hub_reason(error, errors, repo, revision)
-    if why is None:
-        return None
-    raise VerifyError(why, help="download the template and compare with the file")
-
-
-def _hub_reason(error: Exception, errors: Any, repo: str, revision: str | None) -> str | None:
-    """Why a download failed, in one line; None where only the file is missing."""
-    at = f" at revision {revision}" if revision else ""
-    match error:
-        case errors.LocalEntryNotFoundError() | errors.OfflineModeIsEnabled():
-            return f"the hub cannot be reached, and {repo}{at} is not in the local cache"
-        case errors.EntryNotFoundError():
-            return None
-        case errors.GatedRepoError():
-            return f"the hub repository {repo} is gated, and access was not granted"
-        case errors.RepositoryNotFoundError():
-            return f"the hub has no public repository {repo}"
-        case errors.RevisionNotFoundError():
-            return f"the hub repository {repo} has no revision {revision}"
-        case _:
-            return f"the hub did not give {repo}{at}: {_reason(error)}"
-
-
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """Without the log lines of each retry: the error says it once."""
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-
-
-def _configured(entry: object, template: str) -> bytes | None:
-    """The template of a tokenizer_config.json: a text, or a list of named ones."""
-    match entry:
-        case str():
-            return entry.encode()
-        case list():
-            named = {item["name"]: item["template"] for item in entry}
-            return named[template].encode() if template in named else None
-        case _:
-            return None
-
-
-def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
-    """`bos_token` and its like, given as a text or as an added token."""
-    tokens = {}
-    for key, value in config.items():
-        text = value.get("content") if isinstance(value, Mapping) else value
-        if key.endswith("_token") and isinstance(text, str):
-            tokens[key] = text
-    return tokens

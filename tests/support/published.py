@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Mapping
 from pathlib import Path
 
 from templc.verify.published import Published
@@ -37,9 +36,7 @@ def path_of(stem: str) -> Path:
     path = folder() / f"{stem}.jinja"
     if not path.is_file():
         near = [name for name in stems() if stem.lower() in name.lower()]
-        raise KeyError(
-            f"no template {stem}" + (f"; there are {', '.join(near[:8])}" if near else "")
-        )
+        raise KeyError(f"no template {stem}; names like it: {', '.join(near[:8]) or 'none'}")
     return path
 
 
@@ -54,14 +51,8 @@ def sha256(stem: str) -> str:
 
 
 def check_sha256(stem: str, expected: str) -> None:
-    """That the file is the one that a spec follows; `expected` may be the first digits (at least eight)."""
+    """That the file is the one a spec follows; `expected`: its first digits, at least eight."""
     found = sha256(stem)
     assert len(expected) >= 8 and found.startswith(expected), (
         f"{stem} has sha256 {found}, not {expected}"
     )
-
-
-def check_all(pinned: Mapping[str, str]) -> None:
-    """`check_sha256` for each template that is pinned."""
-    for stem, expected in pinned.items():
-        check_sha256(stem, expected)

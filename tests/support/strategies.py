@@ -12,6 +12,7 @@ All messages are plain dicts of JSON values; no text holds a lone surrogate.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ _WORDS = (
     "a", "word", "I'm", "é", "e\u0301", "ü", "ß", "İ", "ﬁ", "東京", "你好。", "한국",
     "हिन्दी", "שלום", "😀", "👨\u200d👩\u200d👧", "1", "12345", "1.0", "{", "}", "[", "]",
     "<", ">", "&", '"', "'", "\\", "\\n", "/", "|", "%", "$", "`", "\x00", "\ufeff", "None",
-    "True", "null", "user", "assistant", "system", "model", "/no_think", "/think",
+    "True", "null",
 )  # fmt: skip
 _BLOCKS = (
     "```python\ndef f(x):\n    return x\n```",
@@ -54,6 +55,12 @@ _CONTROL = (
     "<|user|>", "<|assistant|>", "<|observation|>", "<arg_key>", "<arg_value>", "]~b]ai",
     "[e~[", "<minimax:tool_call>", "<invoke name=", "<function=f>", "<parameter=k>",
     "<|start_of_role|>", "<|end_of_text|>", "<|", "|>", "<｜", "im_end", "</",
+    "user", "assistant", "system", "model", "/no_think", "/think",
+)  # fmt: skip
+
+_MARKS = (
+    "<think>", "</think>", "<think>\nr\n</think>\n\n", "\n", "a", " ", "<tool_response>",
+    "</tool_response>", "<tool_call>", "</tool_call>", "<|im_end|>", "<|im_start|>",
 )  # fmt: skip
 
 _NAMES = ("f", "g", "get_weather", "a-b", "functions.f", "名", "f2")
@@ -87,21 +94,27 @@ class Allow:
     system: bool = True
 
 
+@functools.cache
 def bodies(*, control: bool = True, max_size: int = 5) -> st.SearchStrategy[str]:
     """Text: known troublemakers between blanks, or anything at all; sometimes empty."""
     pieces = _WORDS + _BLANKS + _BLOCKS + (_CONTROL if control else ())
     inner = st.lists(st.sampled_from(pieces), max_size=max_size).map("".join)
     edge = st.lists(st.sampled_from(_BLANKS), max_size=2).map("".join)
     framed = st.tuples(edge, inner, edge).map("".join)
-    return st.one_of(st.sampled_from(("", "a", "\n", " ")), inner, framed, st.text(max_size=8))
+    plain = [st.sampled_from(("", "a", "\n", " ")), inner, framed, st.text(max_size=8)]
+    # What formats look for inside content, which a draw from everything would hardly ever make.
+    marked = st.lists(st.sampled_from(_MARKS), min_size=1, max_size=5).map("".join)
+    return st.one_of(*plain, marked) if control else st.one_of(*plain)
 
 
+@functools.cache
 def text_parts(*, control: bool = True) -> st.SearchStrategy[list[dict[str, str]]]:
     """Content as a list of up to three text parts."""
     part = bodies(control=control, max_size=2).map(lambda text: {"type": "text", "text": text})
     return st.lists(part, max_size=3)
 
 
+@functools.cache
 def values(*, control: bool = True) -> st.SearchStrategy[Any]:
     """JSON values that writers spell in different ways."""
     leaves = st.one_of(
@@ -121,11 +134,13 @@ def values(*, control: bool = True) -> st.SearchStrategy[Any]:
     )
 
 
+@functools.cache
 def argument_mappings(*, control: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     """The arguments of a call as a mapping; keys in any order."""
     return st.dictionaries(st.sampled_from(_KEYS), values(control=control), max_size=4)
 
 
+@functools.cache
 def argument_texts(*, control: bool = True, broken: bool = False) -> st.SearchStrategy[str]:
     """Arguments as JSON text in several styles; `broken` adds text that is cut off or no object."""
     styles: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
@@ -140,6 +155,7 @@ def argument_texts(*, control: bool = True, broken: bool = False) -> st.SearchSt
     return st.one_of(whole, cut, st.sampled_from(("", "null", "[]", "{'k': 1}", "k=v")))
 
 
+@functools.cache
 def arguments(allow: Allow) -> st.SearchStrategy[Any]:
     """The arguments of a call, as a mapping or as text where that is allowed."""
     mapping = argument_mappings(control=allow.control)
@@ -148,6 +164,7 @@ def arguments(allow: Allow) -> st.SearchStrategy[Any]:
     return st.one_of(mapping, argument_texts(control=allow.control, broken=allow.broken_json))
 
 
+@functools.cache
 def calls(allow: Allow, number: int = 0) -> st.SearchStrategy[dict[str, Any]]:
     """One call in the OpenAI form; `number` makes its id unique in a conversation."""
 
