@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
 from templc.runtime.messages import Message
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
@@ -139,10 +139,6 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
 def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
-    return _text(emission(renderer, state, node, future)) != _text(
+    return text_of(emission(renderer, state, node, future)) != text_of(
         emission(renderer, state, node, node.seen)
     )
-
-
-def _text(pieces: list[Piece]) -> str:
-    return "".join([piece.text for piece in pieces])

@@ -7,6 +7,7 @@ Owns `Piece`, the one type between a renderer (writes pieces) and the encoder (t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -25,3 +26,8 @@ class Piece(NamedTuple):
     field: str = ""
     sampled: bool = False
     weight: float = 0.0
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """The text of pieces."""
+    return "".join([piece.text for piece in pieces])

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from templc.runtime import fold
+from templc.runtime.change import explain
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import OptionError
-from templc.runtime.extend import explain_change
 from templc.runtime.history import Node, State, chain, emission, first_change
 from templc.runtime.messages import Message, read_tools
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -137,11 +137,11 @@ def _split(renderer: Renderer, state: State, asked: set[int]) -> tuple[set[int],
         if node.index in asked:
             change = first_change(renderer, state, node.parent, prompted)
             if change is not None and node.parent is not None:
-                rewritten[node.index] = explain_change(renderer, change, node.parent, prompted)
+                rewritten[node.index] = explain(renderer, change, node.parent, prompted)[0]
             elif node is state.node or _kept(renderer, state, node):
                 exact.add(node.index)
             else:
-                rewritten[node.index] = explain_change(renderer, node, node, live)
+                rewritten[node.index] = explain(renderer, node, node, live)[0]
         node = node.parent
     return exact, rewritten
 
@@ -151,7 +151,7 @@ def _kept(renderer: Renderer, state: State, node: Node) -> bool:
     out = Writer(state.tools, state.lead)
     fold.write_end(renderer, out, node.past, True)
     out.pieces.extend(fold.sampled_turn(renderer, out, node.message, node.past, node.index))
-    return _text(out.pieces) == _text(emission(renderer, state, node, node.seen))
+    return text_of(out.pieces) == text_of(emission(renderer, state, node, node.seen))
 
 
 def _tokens(
@@ -172,7 +172,9 @@ def _tokens(
     weighted = [piece._replace(weight=_weight(piece, part, example, weights)) for piece in pieces]
     tokens = encode(weighted, codec, renderer.content_specials)
     notes = [f"an example of its own: {example.reason}"] if example.reason else []
-    if sampled and not _text(fold.whole(renderer, part, tools, False)).startswith(_text(pieces)):
+    if sampled and not text_of(fold.whole(renderer, part, tools, False)).startswith(
+        text_of(pieces)
+    ):
         notes.append("the last turn is written as it was sampled, which a render does not show")
     tokens.notes = tuple(notes)
     return tokens
@@ -187,7 +189,3 @@ def _weight(piece: Piece, part: fold.Turns, example: _Example, weights: Sequence
         return weights[at] if piece.sampled and at in example.trained else 0.0
     last = not example.reason
     return weights[at] if piece.body and last else 0.0
-
-
-def _text(pieces: Sequence[Any]) -> str:
-    return "".join(piece.text for piece in pieces)

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
+from templc.runtime.change import common
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import OptionError
-from templc.runtime.extend import common, cut, extension
+from templc.runtime.extend import cut, extension
 from templc.runtime.history import Node, State, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
@@ -58,6 +59,7 @@ class Trajectory:
         self._codec = codec
         self._last = _Chunk(prompt, (0.0,) * len(prompt), 0, None)
         self._turns: tuple[Turn, ...] = ()
+        self._waiting: tuple[object, ...] = ()
         self._whole: tuple[_Chunk, Tokens, list[float]] = (self._last, prompt, [0.0] * len(prompt))
 
     def __len__(self) -> int:
@@ -118,7 +120,7 @@ class Trajectory:
         OptionError unless a prompt stands at the end, or where logprobs and ids differ in number.
         """
         state = self._state
-        if not state.prompt:
+        if not state.prompt or self._waiting:
             raise OptionError("there is no prompt to complete", help="add messages first")
         if logprobs is not None and len(logprobs) != len(ids):
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
@@ -137,18 +139,30 @@ class Trajectory:
         return parsed
 
     def add(
-        self, messages: Sequence[object], *, add_generation_prompt: bool | None = None
+        self,
+        messages: Sequence[object],
+        *,
+        add_generation_prompt: bool | None = None,
+        more: bool = False,
     ) -> Tokens:
-        """The tokens that new messages add, close of a cut-off turn included; earlier tokens stay untouched."""
+        """The tokens that new messages add, close of a cut-off turn included; earlier tokens stay untouched.
+
+        more=True: further messages follow before the next prompt, so nothing is written yet; what waits is written
+        with the next call, as if it had come at once (results of parallel calls share one block in many formats).
+        """
+        self._waiting = (*self._waiting, *messages)
+        if more:
+            return Tokens(state=self._last.tokens.state)
         found = extension(
             self._renderer,
             self._last.tokens,
-            messages,
+            self._waiting,
             self._codec,
             prompt=add_generation_prompt,
             history="as_sampled",
-            before=self._before,
+            before=lambda: self.tokens,
         )
+        self._waiting = ()
         self._append(found, (0.0,) * len(found))
         return found
 
@@ -177,9 +191,6 @@ class Trajectory:
         return self
 
     # inside
-
-    def _before(self) -> Tokens:
-        return self.tokens
 
     def _append(self, tokens: Tokens, logprobs: tuple[float, ...]) -> None:
         self._last = _Chunk(tokens, logprobs, len(self), self._last)
