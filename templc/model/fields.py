@@ -50,13 +50,13 @@ class Fields:
         return found.value == "true" if found.kind == "bool" else found.value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        found = self.node(key)
-        items = found.items if isinstance(found, SequenceNode) else ()
-        return tuple(item.value for item in items if isinstance(item, ScalarNode))
+        return tuple(item.value for item in self.items(key))
 
     def children(self, key: str) -> tuple[Fields, ...]:
         found = self.node(key)
-        return tuple(Fields(item) for item in found.items) if isinstance(found, SequenceNode) else ()
+        return (
+            tuple(Fields(item) for item in found.items) if isinstance(found, SequenceNode) else ()
+        )
 
     def pairs(self) -> Iterator[tuple[str, Node]]:
         """Keys and nodes, null ones left out (a variant removes with null)."""
@@ -64,6 +64,17 @@ class Fields:
             for entry in self.owner.entries:
                 if not (isinstance(entry.value, ScalarNode) and entry.value.kind == "null"):
                     yield entry.key.value, entry.value
+
+    def items(self, key: str) -> tuple[ScalarNode, ...]:
+        """The texts of a list, each with its place."""
+        found = self.node(key)
+        items = found.items if isinstance(found, SequenceNode) else ()
+        return tuple(item for item in items if isinstance(item, ScalarNode))
+
+    def key_span(self, key: str) -> Span | None:
+        """Where a key stands; None when it is missing."""
+        entry = self.owner.entry(key) if isinstance(self.owner, MappingNode) else None
+        return entry.key.span if entry else None
 
     def scalars(self) -> Iterator[tuple[str, ScalarNode]]:
         for key, node in self.pairs():

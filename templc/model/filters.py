@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "any"]
+Kind = Literal["text", "any", "date"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One row; `takes` is text or any value, every filter gives text."""
+    """One row; `takes` is text, a date or any value, every filter gives text."""
 
     name: str
     takes: Kind
@@ -32,7 +32,12 @@ FILTERS: dict[str, Filter] = {
         Filter("strip", "text", "{0}.strip()", "white space of every kind off both ends"),
         Filter("lstrip", "text", "{0}.lstrip()", "white space of every kind off the start"),
         Filter("rstrip", "text", "{0}.rstrip()", "white space of every kind off the end"),
-        Filter("strip_newlines", "text", '{0}.strip("\\n")', "newlines, and nothing else, off both ends"),
+        Filter(
+            "strip_newlines",
+            "text",
+            '{0}.strip("\\n")',
+            "newlines, and nothing else, off both ends",
+        ),
         Filter("lstrip_newlines", "text", '{0}.lstrip("\\n")', "newlines off the start"),
         Filter("rstrip_newlines", "text", '{0}.rstrip("\\n")', "newlines off the end"),
         Filter(
@@ -60,7 +65,9 @@ FILTERS: dict[str, Filter] = {
             runtime="before",
         ),
         Filter("remove", "text", '{0}.replace({1}, "")', "every X taken out", argument=True),
-        Filter("capitalize", "text", "{0}.capitalize()", "first letter upper case, the rest lower case"),
+        Filter(
+            "capitalize", "text", "{0}.capitalize()", "first letter upper case, the rest lower case"
+        ),
         Filter(
             "json",
             "any",
@@ -76,7 +83,11 @@ FILTERS: dict[str, Filter] = {
             runtime="to_json",
         ),
         Filter(
-            "json_indent", "any", "to_json({0}, indent=4)", "JSON over several lines, four blanks deep", runtime="to_json"
+            "json_indent",
+            "any",
+            "to_json({0}, indent=4)",
+            "JSON over several lines, four blanks deep",
+            runtime="to_json",
         ),
         Filter(
             "text_or_json",
@@ -91,6 +102,71 @@ FILTERS: dict[str, Filter] = {
             "text_or_python({0})",
             "a string as it is, mappings and lists as JSON, the rest as Python writes it (True, None)",
             runtime="text_or_python",
+        ),
+        Filter(
+            "python",
+            "any",
+            "to_python({0})",
+            "a string as it is, the rest as Python's `str` writes it",
+            runtime="to_python",
+        ),
+        Filter(
+            "date",
+            "date",
+            "date_text({0}, {1})",
+            "a date in a form of strftime, in English",
+            argument=True,
+            runtime="date_text",
+            example="%d %B %Y",
+        ),
+        Filter(
+            "coder_xml",
+            "any",
+            "coder_xml({0})",
+            "a tool as Qwen3-Coder-Next declares it: XML, values that are no text as JSON",
+            runtime="coder_xml",
+        ),
+        Filter(
+            "coder_xml_python",
+            "any",
+            'coder_xml({0}, scalars="python")',
+            "the same as Qwen3-Coder declares it: numbers, booleans and null as Python writes them",
+            runtime="coder_xml",
+        ),
+        Filter(
+            "coder_xml_enum",
+            "any",
+            'coder_xml({0}, scalars="python", enum=True)',
+            "the same as Nemotron 3 declares it: `enum` behind the description, `required` last",
+            runtime="coder_xml",
+        ),
+        Filter(
+            "mistral_tool",
+            "any",
+            "mistral_tool({0})",
+            "a tool as Mistral declared it before 2512: JSON with its top texts unescaped",
+            runtime="mistral_tool",
+        ),
+        Filter(
+            "typescript",
+            "any",
+            "typescript({0})",
+            "a tool as harmony declares it: a TypeScript function type with comments",
+            runtime="typescript",
+        ),
+        Filter(
+            "gemma",
+            "any",
+            "gemma_value({0})",
+            'a value as Gemma 4 writes it: strings in <|"|>, keys sorted',
+            runtime="gemma_value",
+        ),
+        Filter(
+            "gemma_declaration",
+            "any",
+            "gemma_declaration({0})",
+            "a tool as Gemma 4 declares it",
+            runtime="gemma_declaration",
         ),
     )
 }

@@ -110,7 +110,7 @@ class Option:
     """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`."""
 
     name: str
-    type: OneOf["bool", "text", "choice", "token"]
+    type: OneOf["bool", "text", "choice", "token", "date"]
     default: bool | str | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]
@@ -136,6 +136,7 @@ class MessageRules:
     lists: OneOf["join", "drop", "repr", "refuse"] = "refuse"
     lists_by_role: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
+    between: str = ""
     call_id: str = ""
 
 

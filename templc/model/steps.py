@@ -6,10 +6,15 @@ again for the place where it is used, so that a fragment may read what that plac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from templc.model.scope import RESERVED, Scope
+from templc.model.conditions import condition, free_name
+from templc.model.expr import Cond, leaves
+from templc.model.names import TYPES, Type, listed
+from templc.model.scope import Scope, words_span
 from templc.model.spec import Block, Choice, Hole, Literal, Loop, Step, Written
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
@@ -19,40 +24,90 @@ from templc.syntax import tree
 from templc.syntax.pattern import parse_condition, parse_pattern
 
 MAX_EXPANSION = 4_000
+MAX_TEXT = 1_000_000
+# Python takes about twenty nested loops and a hundred levels of indentation.
+MAX_NESTING = 24
+MAX_LOOPS = 4
+MAX_CHAIN = 30
+_EACH = re.compile(r"\s*(?P<name>\S+)\s+in\s+(?P<list>\S+)\s*")
+_VARIABLE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 @dataclass(slots=True)
 class StepReader:
-    """Reads steps; `stack` is the chain of fragments being expanded, `written` bounds the expansion."""
+    """Reads steps; `stack` is the chain of fragments being expanded, the numbers bound the expansion."""
 
     problems: Problems
     fragments: Mapping[str, Node]
     used: set[str]
     stack: tuple[str, ...] = ()
     written: int = 0
+    text: int = 0
+    depth: int = 0
+    parsed: dict[ScalarNode, tree.Pattern | None] = field(default_factory=dict)
 
     def block(self, node: Node | None, scope: Scope) -> Block:
         """The steps that a node stands for; none for a missing or null node."""
         match node:
-            case None:
+            case None | ScalarNode(kind="null"):
                 return ()
             case SequenceNode(items=items):
                 return tuple(step for item in items for step in self.block(item, scope))
-            case ScalarNode(kind="null"):
+            case _ if not self._counts(node, 1):
                 return ()
             case ScalarNode():
                 return self._pattern(node, scope)
+            case MappingNode() if node.get("use") is not None:
+                return self._use(_scalar(node, "use"), scope)
             case MappingNode():
-                self.written += 1
-                return self._mapping(node, scope)
+                with self._deeper(node) as fits:
+                    return self._mapping(node, scope) if fits else ()
+
+    @contextmanager
+    def _deeper(self, node: Node) -> Iterator[bool]:
+        """One level of `when` and `each` more; False, and a problem, where there are too many."""
+        self.depth += 1
+        fits = self.depth <= MAX_NESTING
+        if not fits:
+            self.problems.error(
+                "too-deep",
+                f"steps are nested over {MAX_NESTING} levels deep",
+                node.span.first_line,
+                label="fragments counted in" if self.stack else "here",
+                helps=("simplify the spec",),
+            )
+        yield fits
+        self.depth -= 1
+
+    def _counts(self, node: Node, steps: int, text: int = 0) -> bool:
+        """Whether so much may still be written; reports it once when not."""
+        fitted = self.written <= MAX_EXPANSION and self.text <= MAX_TEXT
+        self.written += steps
+        self.text += text
+        fits = self.written <= MAX_EXPANSION and self.text <= MAX_TEXT
+        if fitted and not fits:
+            what = (
+                f"{MAX_EXPANSION:,} steps" if self.text <= MAX_TEXT else f"{MAX_TEXT:,} characters"
+            )
+            self.problems.error(
+                "too-large",
+                f"the spec expands to over {what}",
+                node.span.first_line,
+                label=f"by way of {' -> '.join(self.stack)}" if self.stack else "here",
+                helps=("a fragment counts each time it is used: use fewer",),
+            )
+        return fits
 
     def _mapping(self, node: MappingNode, scope: Scope) -> Block:
-        if node.get("use") is not None:
-            return self._use(_scalar(node, "use"), scope)
-        return self._each(node, scope) if node.get("each") is not None else self._when(node, scope)
+        each = node.get("each") is not None
+        return self._each(node, scope) if each else self._when(node, scope)
 
     def _pattern(self, node: ScalarNode, scope: Scope) -> Block:
-        pattern = parse_pattern(node, self.problems)
+        if not self._counts(node, 0, len(node.value)):
+            return ()
+        if node not in self.parsed:
+            self.parsed[node] = parse_pattern(node, self.problems)
+        pattern = self.parsed[node]
         if pattern is None:
             return ()
         parts = tuple(part for item in pattern.parts for part in self._part(item, scope))
@@ -62,130 +117,176 @@ class StepReader:
         if isinstance(part, tree.Literal):
             return (Literal(part.text, part.span),)
         if part.value.words[0].text == "text":
-            return self._text(part.value, scope)
+            return self._text(part, scope)
         found = scope.value(part.value)
         if found is None:
             return ()
         value, kind = found
-        if kind not in ("text", "token"):
-            self.problems.error(
-                "not-text",
-                f"`{part.value.dotted}` is not text, so it cannot be written as it is",
-                part.span,
-                label="needs a filter" if kind != "flag" else "true or false",
-                helps=("say how: `|json`",) if kind != "flag" else ("test it with `when`",),
-            )
-            return ()
-        return (Hole(value, part.default, part.span),)
-
-    def _text(self, value: tree.Value, scope: Scope) -> tuple[Literal, ...]:
-        name = ".".join(word.text for word in value.words[1:])
-        if name in scope.texts and not value.filters:
-            return (Literal(scope.texts[name], value.span),)
-        close = suggest(name, scope.texts)
+        cure = self._unwritable(part, kind)
+        if cure is None:
+            return (Hole(value, part.default, part.span),)
         self.problems.error(
-            "unknown-name",
-            f"there is no text `{name}`" if name not in scope.texts else "a text takes no filter",
-            value.span,
-            label="under `texts`",
-            helps=(f"did you mean `text.{close}`?",) if close else (),
+            "not-text",
+            f"`{part.value.dotted}` cannot be written as it is",
+            words_span(part.value),
+            label=TYPES[kind],
+            helps=(cure,),
         )
         return ()
 
+    def _unwritable(self, part: tree.Hole, kind: Type) -> str | None:
+        """What to do instead of writing a value; None for text."""
+        name = part.value.dotted
+        cures: dict[Type, str] = {
+            "flag": f"decide with it: `when: {name}`",
+            "calls": "walk them: `each: call in calls`",
+            "present": f"name a field: `${{{name}.content}}`",
+            "list": f"say how: `${{{name}|json}}`",
+            "any": f"say how: `${{{name}|json}}`",
+            "date": f'say in which form: `${{{name}|date:"%Y-%m-%d"}}`',
+        }
+        if part.default is None:
+            cures["maybe"] = f'give it a default, or say what stands in: `${{{name} or "X"}}`'
+        return cures.get(kind)
+
+    def _text(self, part: tree.Hole, scope: Scope) -> tuple[Literal, ...]:
+        value = part.value
+        name = ".".join(word.text for word in value.words[1:])
+        if name in scope.texts:
+            scope.used.texts.add(name)
+        if name in scope.texts and not value.filters and part.default is None:
+            text = scope.texts[name]
+            node = ScalarNode(text, "text", value.span, "")
+            fits = self._counts(node, 0, len(text))
+            return (Literal(text, value.span),) if text and fits else ()
+        close = suggest(name, scope.texts)
+        known = f"known: {listed(scope.texts)}" if scope.texts else "define it under `texts`"
+        if name in scope.texts:
+            message, label, cure = "a text is written as it is", "no filter, no `or`", "remove it"
+        else:
+            message, label = f"there is no text `{name}`", "not under `texts`"
+            cure = f"did you mean `text.{close}`?" if close else known
+        self.problems.error("unknown-name", message, value.span, label=label, helps=(cure,))
+        return ()
+
     def _when(self, node: MappingNode, scope: Scope) -> Block:
-        parsed = parse_condition(_scalar(node, "when"), self.problems)
-        cond = None if parsed is None else scope.condition(parsed)
+        cond = self._condition(_scalar(node, "when"), scope)
         then, otherwise = self.block(node.get("then"), scope), self.block(node.get("else"), scope)
-        return () if cond is None else (Choice(cond, then, otherwise, _span_of(node, "when")),)
+        span = _scalar(node, "when").span
+        return () if cond is None else (Choice(cond, then, otherwise, span),)
+
+    def _condition(self, node: ScalarNode, scope: Scope) -> Cond | None:
+        parsed = parse_condition(node, self.problems)
+        cond = None if parsed is None else condition(parsed, scope)
+        if cond is None or not self._counts(node, len(leaves(cond))):
+            return None
+        return cond
 
     def _each(self, node: MappingNode, scope: Scope) -> Block:
         each = _scalar(node, "each")
-        words = each.value.split()
-        if len(words) != 3 or words[1] != "in" or not words[0].isidentifier():
-            self._bad_each(each, "`each` is `NAME in LIST`")
+        found = self._loop(each, scope)
+        inner = scope if found is None else scope.with_item(found[0], found[1])
+        parts = [self.block(node.get(key), scope) for key in ("open", "between", "close")]
+        if found is None:
             return ()
-        variable, _, over = words
-        found = self._list(each, over, scope)
-        if found is None or not self._fresh(each, variable, scope):
-            return ()
-        kind, of = found
-        inner = scope.with_item(variable, kind)
         do = self.block(node.get("do"), inner)
-        return (
-            Loop(
-                variable,
-                kind,  # type: ignore[arg-type]
-                of,
-                self.block(node.get("open"), scope),
-                do,
-                self.block(node.get("between"), scope),
-                self.block(node.get("close"), scope),
-                _span_of(node, "each"),
-            ),
-        )
+        variable, over, of = found
+        return (Loop(variable, over, of, parts[0], do, parts[1], parts[2], each.span),)  # type: ignore[arg-type]
 
-    def _list(self, each: ScalarNode, over: str, scope: Scope) -> tuple[str, str] | None:
-        if over in ("calls", "tools", "systems"):
-            place = {"calls": ("turn",), "tools": ("head", "turn", "finish"), "systems": ("head",)}[over]
-            if scope.place in place:
+    def _loop(self, each: ScalarNode, scope: Scope) -> tuple[str, str, str] | None:
+        """Variable, kind of list, and the variable whose arguments are walked."""
+        match = _EACH.fullmatch(each.value)
+        if match is None or not _VARIABLE.fullmatch(match["name"]):
+            self._bad_each(each.span, "`each` is `NAME in LIST`", "here")
+            return None
+        variable = match["name"]
+        found = self._list(each.at(*match.span("list")), match["list"], scope)
+        reason = free_name(variable, scope)
+        if reason is not None:
+            self.problems.error(
+                "name-clash",
+                f"a loop variable cannot be called `{variable}`",
+                each.at(*match.span("name")),
+                label=reason,
+                helps=("choose another name, such as `call`, `tool` or `arg`",),
+            )
+            return None
+        if found is not None and len(scope.items) >= MAX_LOOPS:
+            message = f"loops are nested over {MAX_LOOPS} levels deep"
+            self.problems.error("too-deep", message, each.span, label="here")
+            return None
+        return None if found is None else (variable, *found)
+
+    def _list(self, span: Span, over: str, scope: Scope) -> tuple[str, str] | None:
+        if over in _WALKED_IN:
+            if scope.place in _WALKED_IN[over]:
                 return over, ""
-            self._bad_each(each, f"`{over}` cannot be walked here")
+            self._bad_each(span, f"`{over}` cannot be walked here", _WHERE[over])
             return None
         owner, _, part = over.partition(".")
         if part == "arguments" and scope.items.get(owner) == "calls":
             return "arguments", owner
-        self._bad_each(each, f"`{over}` is not a list")
+        close = suggest(over, [*_WALKED_IN, *(f"{name}.arguments" for name in scope.items)])
+        self._bad_each(span, f"`{over}` is not a list", "unknown here", close)
         return None
 
-    def _bad_each(self, each: ScalarNode, message: str) -> None:
-        lists = "`calls`, `CALL.arguments` inside it, `tools`, or `systems` in the head"
-        self.problems.error("bad-each", message, each.span, label="here", helps=(f"a list is {lists}",))
-
-    def _fresh(self, each: ScalarNode, variable: str, scope: Scope) -> bool:
-        taken = variable in RESERVED or variable in scope.options or variable in scope.predicates
-        if (taken and variable not in ("tool",)) or variable in scope.items:
-            self.problems.error(
-                "name-clash", f"`{variable}` already means something else", each.span, label="loop variable"
-            )
-            return False
-        return True
+    def _bad_each(self, span: Span, message: str, label: str, close: str | None = None) -> None:
+        lists = "a list is `calls`, `CALL.arguments` inside it, `tools`, or `systems` in the head"
+        cure = f"did you mean `{close}`?" if close else lists
+        self.problems.error("bad-each", message, span, label=label, helps=(cure,))
 
     def _use(self, node: ScalarNode, scope: Scope) -> Block:
         name = node.value
         if name not in self.fragments:
             close = suggest(name, self.fragments)
+            known = f"known: {listed(self.fragments)}" if self.fragments else ""
             self.problems.error(
                 "unknown-name",
                 f"there is no fragment `{name}`",
                 node.span,
-                label="under `fragments`",
-                helps=(f"did you mean `{close}`?",) if close else (),
+                label="not under `fragments`",
+                helps=(
+                    f"did you mean `{close}`?" if close else known or "define it under `fragments`",
+                ),
             )
             return ()
+        self.used.add(name)
         if name in self.stack:
             chain = " -> ".join([*self.stack[self.stack.index(name) :], name])
-            self.problems.error("cycle", "a fragment that holds itself", node.span, label=chain)
+            self.problems.error(
+                "cycle",
+                f"the fragment `{name}` holds itself",
+                node.span,
+                label=chain,
+                helps=("a fragment is pasted where it is used: break the circle",),
+            )
             return ()
-        if self.written > MAX_EXPANSION:
-            self.problems.error("too-large", f"the fragments expand to over {MAX_EXPANSION} steps", node.span)
+        if len(self.stack) >= MAX_CHAIN:
+            message = f"fragments use each other over {MAX_CHAIN} levels deep"
+            self.problems.error("too-deep", message, node.span, label="here")
             return ()
-        self.used.add(name)
         outer, self.stack = self.stack, (*self.stack, name)
         block = self.block(self.fragments[name], scope)
         self.stack = outer
         return block
 
 
+_WALKED_IN: dict[str, tuple[str, ...]] = {
+    "calls": ("turn",),
+    "tools": ("head", "turn", "finish"),
+    "systems": ("head",),
+}
+_WHERE = {
+    "calls": "only in the steps of a role",
+    "tools": "not in a prompt",
+    "systems": "only in `head`",
+}
+
+
 def _scalar(node: MappingNode, key: str) -> ScalarNode:
     found = node.get(key)
     assert isinstance(found, ScalarNode), "the schema wants a text here"
     return found
-
-
-def _span_of(node: MappingNode, key: str) -> Span:
-    found = node.get(key)
-    assert found is not None
-    return found.span
 
 
 def literals(block: Block) -> list[Literal]:

@@ -1,4 +1,8 @@
-"""Problems: what is wrong with a spec, as data. Stages report them, nobody prints them here."""
+"""Problems: what is wrong with a spec, as data. Stages report them; nothing is printed here.
+
+`problems.error("unknown-key", "a spec has no key `rols`", span, helps=("did you mean `roles`?",))`
+adds one; `problems.ok` says whether the next stage may run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A further place, with what it has to do with the problem."""
+    """A further place, with what it has to do with the problem; it gets a frame of its own."""
 
     span: Span
     text: str
@@ -24,7 +28,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem: message (what), label (why this place), notes (facts), helps (what to do), body (laid out as is)."""
+    """One problem: what is wrong, where, and what to do.
+
+    `message` says what, `label` why the span shows it, `notes` the facts that led here, `helps` the
+    cure; `body` is a block of lines shown as it is, such as a witness.
+    """
 
     code: str
     message: str
@@ -38,7 +46,7 @@ class Problem:
 
 
 class Problems:
-    """The problems of one compilation, in the order of report; the same one is kept once."""
+    """The problems of one compilation, in the order of report; an equal one is kept once."""
 
     def __init__(self) -> None:
         self._found: dict[Problem, None] = {}
@@ -50,6 +58,7 @@ class Problems:
         return len(self._found)
 
     def add(self, problem: Problem) -> None:
+        """Report a problem; its code must be one of `CODES`."""
         assert problem.code in CODES, f"unknown code {problem.code}"
         self._found.setdefault(problem)
 
@@ -65,6 +74,7 @@ class Problems:
         helps: tuple[str, ...] = (),
         body: str = "",
     ) -> None:
+        """Report what stops the pipeline after this stage."""
         self.add(Problem(code, message, "error", span, label, others, notes, helps, body))
 
     def warning(
@@ -74,13 +84,17 @@ class Problems:
         span: Span | None = None,
         *,
         label: str = "",
+        others: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         helps: tuple[str, ...] = (),
+        body: str = "",
     ) -> None:
-        self.add(Problem(code, message, "warning", span, label, (), notes, helps))
+        """Report what deserves a look and stops nothing."""
+        self.add(Problem(code, message, "warning", span, label, others, notes, helps, body))
 
     @property
     def errors(self) -> tuple[Problem, ...]:
+        """The problems that are errors."""
         return tuple(problem for problem in self if problem.severity == "error")
 
     @property
@@ -97,6 +111,7 @@ class SpecError(Exception):
         self.problems = problems
 
     def __str__(self) -> str:
+        # The renderer imports this module.
         from templc.problems.render import render_text
 
         return render_text(self.problems)

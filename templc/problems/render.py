@@ -1,5 +1,7 @@
 """How problems look: text with carets, or JSON; and "did you mean".
 
+Input: problems; output: text. One problem:
+
     error[unknown-field]: nothing is called `contnt`
       --> specs/qwen3.yaml:28:30
        |
@@ -12,99 +14,109 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
-from templc.problems.problem import Problem
+from templc.problems.cells import visible_text, window
+from templc.problems.problem import Label, Problem
 from templc.source.span import Span
 
-MAX_WIDTH = 110
-_COLORS = {"error": "31;1", "warning": "33;1", "note": "34;1", "help": "32;1", "frame": "34"}
+Ink = Literal["error", "warning", "note", "help", "frame"]
+_COLORS: dict[Ink, str] = {
+    "error": "31;1",
+    "warning": "33;1",
+    "note": "34",
+    "help": "32",
+    "frame": "34",
+}
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like `name`, None when none is."""
-    close = get_close_matches(name, list(known), 1, 0.6)
-    return close[0] if close else None
+    names = list(known)
+    close = get_close_matches(name, names, 1, 0.6)
+    swapped = (other for other in names if sorted(other) == sorted(name))
+    return close[0] if close else next(swapped, None)
 
 
 def render_text(problems: Iterable[Problem], *, color: bool = False) -> str:
-    """All problems, one frame each, separated by empty lines."""
-    return "\n".join("\n".join(_problem(problem, color)) + "\n" for problem in problems)
+    """All problems, one block each, with an empty line between them."""
+    return "\n".join("\n".join(_Page(problem, color).lines()) + "\n" for problem in problems)
 
 
-def _paint(text: str, kind: str, color: bool) -> str:
-    return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if color and text else text
+class _Page:
+    """The lines of one problem; `gutter` is as wide as its largest line number."""
 
+    def __init__(self, problem: Problem, color: bool) -> None:
+        self._problem = problem
+        self._color = color
+        spans = [problem.span, *(other.span for other in problem.others)]
+        self._gutter = max((len(str(span.line)) for span in spans if span is not None), default=2)
+        self._indent = " " * self._gutter
 
-def _problem(problem: Problem, color: bool) -> Iterator[str]:
-    head = _paint(f"{problem.severity}[{problem.code}]", problem.severity, color)
-    yield f"{head}: {problem.message}"
-    gutter = " " * max((len(str(span.line)) for span in _spans(problem)), default=2)
-    if problem.span is not None:
-        yield from _frame(problem.span, problem.label, gutter, problem.severity, color)
-    for other in problem.others:
-        yield f"{_paint('note', 'note', color)}: {other.text}"
-        yield from _frame(other.span, "", gutter, "note", color)
-    if problem.body:
-        yield ""
-        yield from problem.body.rstrip("\n").split("\n")
-        yield ""
-    for kind, texts in (("note", problem.notes), ("help", problem.helps)):
-        for text in texts:
-            yield f"{gutter} = {_paint(kind, kind, color)}: {text}"
+    def lines(self) -> Iterator[str]:
+        problem = self._problem
+        head = self._paint(f"{problem.severity}[{problem.code}]", problem.severity)
+        yield f"{head}: {visible_text(problem.message)}"
+        blocks = [*self._frames()]
+        footer = [*self._footer()]
+        for index, block in enumerate(blocks):
+            yield from block
+            # The bar leads on to what follows; the body has an empty line of its own.
+            if index + 1 < len(blocks) or (footer and not problem.body):
+                yield f"{self._indent} {self._paint('|', 'frame')}"
+        if problem.body:
+            yield ""
+            yield from self._body()
+        yield from footer
 
+    def _frames(self) -> Iterator[list[str]]:
+        problem = self._problem
+        if problem.span is not None:
+            yield [*self._frame(problem.span, problem.label, problem.severity)]
+        for other in problem.others:
+            yield [*self._other(other)]
 
-def _spans(problem: Problem) -> list[Span]:
-    return [span for span in (problem.span, *(other.span for other in problem.others)) if span is not None]
+    def _other(self, other: Label) -> Iterator[str]:
+        yield f"{self._paint('note', 'note')}: {visible_text(other.text)}"
+        yield from self._frame(other.span, "", "note")
 
+    def _frame(self, span: Span, label: str, ink: Ink) -> Iterator[str]:
+        bar = self._paint("|", "frame")
+        line, column = span.source.position(span.start)
+        text = span.source.line_text(line)
+        # A span over several lines shows the first one, to its end.
+        start = min(column - 1, len(text))
+        shown = window(text, start, start + span.end - span.start)
+        number = self._paint(str(line).rjust(self._gutter), "frame")
+        carets = " " * shown.start + self._paint("^" * shown.width, ink)
+        yield f"{self._indent}{self._paint('-->', 'frame')} {visible_text(str(span))}"
+        yield f"{self._indent} {bar}"
+        yield f"{number} {bar} {shown.text}".rstrip()
+        yield f"{self._indent} {bar} {carets} {visible_text(label)}".rstrip()
 
-def _frame(span: Span, label: str, gutter: str, kind: str, color: bool) -> Iterator[str]:
-    line, column = span.source.position(span.start)
-    bar = _paint("|", "frame", color)
-    yield f"{gutter}{_paint('-->', 'frame', color)} {span}"
-    yield f"{gutter} {bar}"
-    text = span.source.line_text(line)
-    length = max(1, min(span.end - span.start, len(text) - column + 1))
-    shown, start = _window(text, column - 1, length)
-    number = str(line).rjust(len(gutter))
-    yield f"{_paint(number, 'frame', color)} {bar} {_visible(shown)}".rstrip()
-    at = column - 1 - start
-    marks = " " * _width(shown[:at]) + _paint("^" * max(1, _width(shown[at : at + length])), kind, color)
-    yield f"{gutter} {bar} {marks} {label}".rstrip()
-    yield f"{gutter} {bar}"
+    def _body(self) -> Iterator[str]:
+        for line in self._problem.body.strip("\n").split("\n"):
+            yield f"{self._indent} {visible_text(line)}".rstrip()
 
+    def _footer(self) -> Iterator[str]:
+        rows: list[tuple[Ink, str]] = [("note", text) for text in self._problem.notes]
+        rows += [("help", text) for text in self._problem.helps]
+        for ink, text in rows:
+            first, *more = text.split("\n")
+            yield f"{self._indent} = {self._paint(ink, ink)}: {visible_text(first)}"
+            yield from (f"{self._indent}         {visible_text(line)}".rstrip() for line in more)
 
-def _window(text: str, at: int, length: int) -> tuple[str, int]:
-    """The part of a long line around a place, and where it starts (the dots counted in)."""
-    if _width(text) <= MAX_WIDTH:
-        return text, 0
-    start = max(0, at - MAX_WIDTH // 2)
-    end = max(at + min(length, MAX_WIDTH // 2), start + MAX_WIDTH)
-    head = "..." if start else ""
-    return head + text[start:end] + ("..." if end < len(text) else ""), start - len(head)
-
-
-def _width(text: str) -> int:
-    return sum(_char_width(char) for char in text)
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def _visible(text: str) -> str:
-    """Tabs and control characters as one visible character each, so that carets stay true."""
-    return "".join(" " if char == "\t" else "\u2423" if unicodedata.category(char) == "Cc" else char for char in text)
+    def _paint(self, text: str, ink: Ink) -> str:
+        return f"\x1b[{_COLORS[ink]}m{text}\x1b[0m" if self._color else text
 
 
 def render_json(problems: Iterable[Problem]) -> str:
-    """All problems as a JSON list."""
-    return json.dumps([_as_json(problem) for problem in problems], indent=2, ensure_ascii=False)
+    """All problems as a JSON list; lines and columns from 1, ends one past the last character."""
+    text = json.dumps([_as_json(problem) for problem in problems], indent=2, ensure_ascii=False)
+    # Half a character cannot be printed; its escape is the same JSON.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _as_json(problem: Problem) -> dict[str, Any]:
@@ -121,9 +133,9 @@ def _as_json(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _place(span: Span | None) -> dict[str, Any]:
+def _place(span: Span | None) -> dict[str, str | int | None]:
     if span is None:
-        return {"file": None, "line": None, "column": None, "end_line": None, "end_column": None}
+        return dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
     end_line, end_column = span.source.position(span.end)
     return {
         "file": span.source.name,

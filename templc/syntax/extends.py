@@ -6,48 +6,122 @@ and line, so a problem in an inherited part points into the base.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
 from templc.source.files import read_source
-from templc.source.nodes import Entry, MappingNode, Node, ScalarNode, parse_nodes
+from templc.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, parse_nodes
+from templc.source.span import Span
 
 MAX_CHAIN = 5
+# Also keeps a name from leading out of the folders.
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _OWN = ("format", "title", "aliases", "models", "reference", "deviations", "extends")
 
 
-def merged(root: MappingNode, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...] = ()) -> MappingNode | None:
-    """`root` over the spec it extends, looked for in `folders`; itself when it extends none."""
-    entry = root.get("extends")
-    if not isinstance(entry, ScalarNode):
-        return root
-    name = entry.value
-    own = root.get("format")
-    chain = chain or ((own.value,) if isinstance(own, ScalarNode) else ())
-    if name in chain or len(chain) > MAX_CHAIN:
-        problems.error("cycle", "a spec that extends itself", entry.span, label=" -> ".join([*chain, name]))
+def merged(
+    root: MappingNode, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...] = ()
+) -> MappingNode | None:
+    """`root` over the spec it extends, looked for in `folders`; itself when it extends none.
+
+    None after a problem was reported.
+    """
+    _empties(root, problems)
+    if not problems.ok:
         return None
-    path = next((folder / f"{name}.yaml" for folder in folders if (folder / f"{name}.yaml").is_file()), None)
-    if path is None:
-        known = sorted({file.stem for folder in folders for file in folder.glob("*.yaml")})
-        close = suggest(name, known)
+    extends = root.get("extends")
+    if extends is None:
+        return root
+    if not isinstance(extends, ScalarNode) or extends.kind != "text":
         problems.error(
-            "unknown-name",
-            f"there is no spec `{name}`",
-            entry.span,
-            label="to extend",
-            helps=(f"did you mean `{close}`?",) if close else (f"known: {', '.join(known)}",),
+            "wrong-type",
+            "`extends` must be the name of a format",
+            extends.span.first_line,
+            label="not a name",
+            helps=("for example: `extends: qwen3`",),
         )
         return None
-    base = _base(path, folders, problems, (*chain, name))
-    return None if base is None else _over(base, root, own_keys=True)
+    own = root.get("format")
+    chain = chain or ((own.value,) if isinstance(own, ScalarNode) else ())
+    path = _found(extends, folders, chain, problems)
+    base = None if path is None else _base(path, folders, problems, (*chain, extends.value))
+    if base is None:
+        return None
+    _removals(base, root, problems)
+    return _over(base, root, own_keys=True)
 
 
-def _base(path: Path, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...]) -> MappingNode | None:
+def _found(
+    extends: ScalarNode, folders: tuple[Path, ...], chain: tuple[str, ...], problems: Problems
+) -> Path | None:
+    """The file of the base."""
+    name = extends.value
+    if name in chain:
+        message = "a spec cannot extend itself"
+        if len(chain) > 1:
+            message = "these specs extend each other"
+        shown = " -> ".join([*chain[chain.index(name) :], name])
+        problems.error("cycle", message, extends.span, label=shown)
+        return None
+    if len(chain) > MAX_CHAIN:
+        shown = " -> ".join([*chain, name])
+        message = f"a spec stands at most {MAX_CHAIN} steps from its last base"
+        problems.error("too-deep", message, extends.span, label=shown)
+        return None
+    if NAME.fullmatch(name):
+        for folder in folders:
+            if (folder / f"{name}.yaml").is_file():
+                return folder / f"{name}.yaml"
+    known = sorted({file.stem for folder in folders for file in folder.glob("*.yaml")} - {*chain})
+    close = suggest(name, known)
+    cure = f"known: {', '.join(known[:20])}"
+    if not NAME.fullmatch(name):
+        cure = "name a spec of the same folder or of templc, without folder and ending"
+    problems.error(
+        "unknown-name",
+        f"there is no spec `{name}`",
+        extends.span,
+        label="to extend",
+        helps=(f"did you mean `{close}`?" if close else cure,),
+    )
+    return None
+
+
+def _base(
+    path: Path, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...]
+) -> MappingNode | None:
     source = read_source(path, problems, f"{path.parent.name}/{path.name}")
     root = None if source is None else parse_nodes(source, problems)
-    return merged(root, folders, problems, chain) if isinstance(root, MappingNode) else None
+    if not problems.ok:
+        return None
+    if not isinstance(root, MappingNode):
+        if root is not None:
+            problems.error("wrong-type", "a spec is a mapping", root.span.first_line, label="here")
+        return None
+    return merged(root, folders, problems, chain)
+
+
+def _removals(base: MappingNode, variant: MappingNode, problems: Problems) -> None:
+    """Report every null that removes nothing: its key is misspelt, or the base has changed."""
+    for entry in variant.entries:
+        below, above = base.get(entry.key.value), entry.value
+        if _null(above) and below is None:
+            close = suggest(entry.key.value, base.keys())
+            problems.error(
+                "unknown-key",
+                f"the base has no `{_path(entry)}` to remove",
+                entry.key.span,
+                label="null removes what the base says",
+                helps=(f"did you mean `{close}`?",) if close else ("leave it out",),
+            )
+        elif isinstance(below, MappingNode) and isinstance(above, MappingNode):
+            _removals(below, above, problems)
+
+
+def _path(entry: Entry) -> str:
+    return f"{entry.key.path}/{entry.key.value}" if entry.key.path else entry.key.value
 
 
 def _over(base: MappingNode, variant: MappingNode, *, own_keys: bool = False) -> MappingNode:
@@ -60,7 +134,11 @@ def _over(base: MappingNode, variant: MappingNode, *, own_keys: bool = False) ->
         elif not _null(replacing.value):
             entries.append(Entry(replacing.key, _combined(entry.value, replacing.value)))
     known = {entry.key.value for entry in inherited}
-    entries += [entry for entry in variant.entries if entry.key.value not in known and not _null(entry.value)]
+    entries += [
+        entry
+        for entry in variant.entries
+        if entry.key.value not in known and not _null(entry.value)
+    ]
     return MappingNode(tuple(entries), variant.span, variant.path)
 
 
@@ -68,6 +146,30 @@ def _combined(base: Node, variant: Node) -> Node:
     if isinstance(base, MappingNode) and isinstance(variant, MappingNode) and not _is_step(variant):
         return _over(base, variant)
     return variant
+
+
+def _empties(node: Node, problems: Problems, key: ScalarNode | None = None) -> None:
+    """Report every value that was left empty: in a variant it would remove what the base says."""
+    match node:
+        case MappingNode(entries=entries):
+            for entry in entries:
+                _empties(entry.value, problems, entry.key)
+        case SequenceNode(items=items):
+            for item in items:
+                _empties(item, problems)
+        case ScalarNode(kind="null") if not node.span.text:
+            span = key.span if key else Span(node.span.source, node.span.start - 1, node.span.start)
+            comment = "#" in node.span.source.line_text(span.line)
+            helps = ("quote a text that holds ` #`: a comment starts there",) if comment else ()
+            problems.error(
+                "yaml-guess",
+                f"`{key.value}` has no value" if key else "an item of this list has no value",
+                span,
+                label="nothing behind it",
+                helps=(*helps, 'write null for nothing, or "" for an empty text'),
+            )
+        case ScalarNode():
+            pass
 
 
 def _is_step(node: MappingNode) -> bool:

@@ -6,21 +6,22 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from templc.problems.problem import Problems
 from templc.source.nodes import ScalarNode
 from templc.source.span import Span
 from templc.syntax import tree
-from templc.syntax.examples import explain
+from templc.syntax.examples import Start, explain
 
-Start = Literal["pattern", "condition"]
 MAX_NESTING = 40
+MAX_QUOTED = 40
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "unset": None}
 
 
@@ -29,7 +30,11 @@ def grammar() -> Lark:
     """The compiled grammar; LALR refuses an ambiguous one when it is built."""
     text = Path(__file__).with_name("pattern.lark").read_text(encoding="utf-8")
     return Lark(
-        text, parser="lalr", start=["pattern", "condition"], propagate_positions=True, maybe_placeholders=True
+        text,
+        parser="lalr",
+        start=["pattern", "condition"],
+        propagate_positions=True,
+        maybe_placeholders=True,
     )
 
 
@@ -47,7 +52,7 @@ def parse_condition(node: ScalarNode, problems: Problems) -> tree.Condition | No
             f"`{node.value}` is not a condition",
             node.span,
             label="always the same",
-            helps=("drop the `when`, or the branch that can never be written",),
+            helps=("write what must hold, such as `calls`, or drop the condition",),
         )
         return None
     result: tree.Condition | None = _parse(node, "condition", problems)
@@ -56,38 +61,49 @@ def parse_condition(node: ScalarNode, problems: Problems) -> tree.Condition | No
 
 def _parse(node: ScalarNode, start: Start, problems: Problems) -> Any:
     if start == "condition" and _nesting(node.value) > MAX_NESTING:
-        problems.error("too-deep", "this condition is nested too deeply", node.span)
+        message = f"a condition has at most {MAX_NESTING} brackets and `not`s"
+        help_text = "name a part of it under `predicates`"
+        problems.error("too-deep", message, node.span.first_line, helps=(help_text,))
         return None
     try:
         parsed = grammar().parse(node.value, start=start)
     except UnexpectedInput as error:
-        _report(node, start, error, problems)
+        _report(node, start, _place(error, len(node.value)), problems)
         return None
-    return _Builder(node).transform(parsed)
+    built = _Builder(node)
+    found = built.transform(parsed)
+    return found if built.fits(problems) else None
+
+
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_OPENS = re.compile(r"\(|\bnot\b")
 
 
 def _nesting(text: str) -> int:
     """An upper bound of the nesting of a condition: brackets and `not`s that may stand open."""
-    return text.count("(") + text.count("not ")
+    return len(_OPENS.findall(_QUOTED.sub("", text)))
 
 
-def _report(node: ScalarNode, start: Start, error: UnexpectedInput, problems: Problems) -> None:
+def _place(error: UnexpectedInput, end: int) -> int:
+    """The character at which the grammar could not go on."""
     match error:
-        case UnexpectedEOF():
-            begin, end = len(node.value), len(node.value)
-        case UnexpectedToken(token=token) if token.type != "$END":
-            begin, end = token.start_pos or 0, token.end_pos or len(node.value)
         case UnexpectedCharacters(pos_in_stream=position):
-            begin, end = position, position + 1
+            return end if position is None else position
+        case UnexpectedToken(token=Token(type=kind, start_pos=position)) if kind != "$END":
+            return end if position is None else int(position)
         case _:
-            begin, end = len(node.value), len(node.value)
-    code, message, label, help_text = explain(node.value, start, begin)
-    span = node.at(begin, end) if begin < len(node.value) else _last_character(node)
-    problems.error(code, message, span, label=label, helps=(help_text,) if help_text else ())
+            return end
 
 
-def _last_character(node: ScalarNode) -> Span:
-    return node.at(len(node.value) - 1, len(node.value)) if node.value else node.span
+def _report(node: ScalarNode, start: Start, at: int, problems: Problems) -> None:
+    found = explain(node.value, start, at)
+    problems.error(
+        found.code,
+        found.message,
+        node.at(found.start, found.end) if node.value else node.span,
+        label=found.label,
+        helps=(found.help,) if found.help else (),
+    )
 
 
 @v_args(meta=True)
@@ -97,6 +113,24 @@ class _Builder(Transformer[Token, Any]):
     def __init__(self, node: ScalarNode) -> None:
         super().__init__()
         self._node = node
+        self._long: list[Token] = []
+
+    def fits(self, problems: Problems) -> bool:
+        """Whether no quoted text is too long; reports those that are."""
+        for token in self._long:
+            problems.error(
+                "too-large",
+                f"a text in quotes has at most {MAX_QUOTED} characters here",
+                self._node.at(token.start_pos or 0, token.end_pos or 0).first_line,
+                label=f"{len(token) - 2:,} characters",
+                helps=("a long text stands outside of `${...}` and of conditions",),
+            )
+        return not self._long
+
+    def _unquote(self, token: Token) -> str:
+        if len(token) - 2 > MAX_QUOTED:
+            self._long.append(token)
+        return str(token)[1:-1]
 
     def _span(self, meta: Any) -> Span:
         return self._node.span if meta.empty else self._node.at(meta.start_pos, meta.end_pos)
@@ -115,7 +149,9 @@ class _Builder(Transformer[Token, Any]):
 
     def hole(self, meta: Any, parts: list[Any]) -> tree.Hole:
         value, default = parts
-        return tree.Hole(value, None if default is None else _unquote(default), self._span(meta))
+        return tree.Hole(
+            value, None if default is None else self._unquote(default), self._span(meta)
+        )
 
     def value(self, meta: Any, parts: list[Any]) -> tree.Value:
         words = tuple(self._word(part) for part in parts if isinstance(part, Token))
@@ -124,7 +160,7 @@ class _Builder(Transformer[Token, Any]):
 
     def filter(self, meta: Any, parts: list[Any]) -> tree.FilterCall:
         name, argument = parts
-        text = None if argument is None else _unquote(argument)
+        text = None if argument is None else self._unquote(argument)
         return tree.FilterCall(self._word(name), text, self._span(meta))
 
     def disjunction(self, meta: Any, terms: list[Any]) -> tree.Or:
@@ -161,23 +197,19 @@ class _Builder(Transformer[Token, Any]):
         value, constant = parts
         span = self._span(meta)
         if constant.type == "STRING":
-            return tree.Test("is", value, _unquote(constant), span)
+            return tree.Test("is", value, self._unquote(constant), span)
         if constant in ("text", "mapping"):
             return tree.Test(f"is_{constant}", value, None, span)
         return tree.Test("is", value, _CONSTANTS[str(constant)], span)
 
     def starts(self, meta: Any, parts: list[Any]) -> tree.Test:
-        return tree.Test("starts", parts[0], _unquote(parts[1]), self._span(meta))
+        return tree.Test("starts", parts[0], self._unquote(parts[1]), self._span(meta))
 
     def ends(self, meta: Any, parts: list[Any]) -> tree.Test:
-        return tree.Test("ends", parts[0], _unquote(parts[1]), self._span(meta))
+        return tree.Test("ends", parts[0], self._unquote(parts[1]), self._span(meta))
 
     def contains(self, meta: Any, parts: list[Any]) -> tree.Test:
-        return tree.Test("contains", parts[0], _unquote(parts[1]), self._span(meta))
+        return tree.Test("contains", parts[0], self._unquote(parts[1]), self._span(meta))
 
     def truth(self, meta: Any, parts: list[Any]) -> tree.Test:
         return tree.Test("truth", parts[0], None, self._span(meta))
-
-
-def _unquote(token: Token) -> str:
-    return str(token)[1:-1]

@@ -1,0 +1,180 @@
+"""What a spec declares without steps: options, message rules, the reference; and names that nothing reads.
+
+Input: the spec's own keys; output: frozen parts of the model, or problems.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from templc.model import spec
+from templc.model.fields import Fields
+from templc.model.filters import FILTERS
+from templc.model.names import taken
+from templc.model.scope import Used
+from templc.problems.problem import Problems
+from templc.problems.render import suggest
+from templc.source.nodes import Node, ScalarNode
+from templc.source.span import Span
+
+
+def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
+    """The options, by name."""
+    owner = root.child("options")
+    found = {}
+    for name, node in owner.pairs():
+        reason = taken(name, "option")
+        if reason:
+            problems.error(
+                "name-clash",
+                f"an option cannot be called `{name}`",
+                owner.key_span(name) or node.span,
+                label=reason,
+                helps=("choose another name",),
+            )
+        found[name] = _option(name, Fields(node), problems)
+    return found
+
+
+def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
+    option = spec.Option(
+        name,
+        fields.text("type"),  # type: ignore[arg-type]
+        fields.constant("default"),
+        fields.texts("values"),
+        fields.text("bind"),  # type: ignore[arg-type]
+        fields.text("doc"),
+        fields.span,
+    )
+    for message, key, cure in _wrong(option):
+        node = fields.node(key)
+        span = node.span.first_line if node is not None else fields.key_span("type")
+        problems.error("bad-option", message, span, label=f"of `{name}`", helps=(cure,))
+    return option
+
+
+def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
+    """What is wrong with an option, the key that shows it, and the cure."""
+    name, kind, default, values = option.name, option.type, option.default, option.values
+    found = []
+    if kind == "choice" and not values:
+        found.append(
+            (f"the choice `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
+        )
+    if kind != "choice" and values:
+        found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
+    if kind != "token" and option.bind:
+        found.append((f"`{name}` is bound to a token and is none", "bind", "say `type: token`"))
+    if kind == "token" and not option.bind and default is None:
+        cure = "say `bind: bos` or `bind: eos`, or give it a default"
+        found.append((f"the token `{name}` never has a value", "type", cure))
+    if default is not None and isinstance(default, bool) != (kind == "bool"):
+        wanted = "true or false" if kind == "bool" else "a text"
+        cure = f"write {wanted}" if kind == "bool" else f'quote it: "{str(default).lower()}"'
+        found.append((f"the default of `{name}` must be {wanted}", "default", cure))
+    elif kind == "date" and default is not None and not _is_date(str(default)):
+        found.append((f"the default of `{name}` is no date", "default", 'write it as "2026-03-04"'))
+    elif kind == "choice" and values and default is not None and default not in values:
+        close = suggest(str(default), values)
+        cure = f"did you mean `{close}`?" if close else f"its values are {', '.join(values)}"
+        found.append((f"the default of `{name}` is not one of its values", "default", cure))
+    return found
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
+    """What is done to messages before anything is read."""
+    inline = fields.child("inline_reasoning")
+    lists = fields.node("lists")
+    return spec.MessageRules(
+        content=_filter(fields, problems),
+        inline_reasoning=(
+            spec.InlineReasoning(
+                inline.text("open"), inline.text("close"), _filter(inline, problems)
+            )
+            if inline.present
+            else None
+        ),
+        lists=lists.value if isinstance(lists, ScalarNode) else "refuse",  # type: ignore[arg-type]
+        lists_by_role=tuple((name, node.value) for name, node in fields.child("lists").scalars()),
+        parts=tuple((name, node.value) for name, node in fields.child("parts").scalars()),
+        between=fields.text("between"),
+        call_id=_call_id(fields, problems),
+    )
+
+
+def _filter(fields: Fields, problems: Problems) -> str:
+    """The filter named under `content`: one on text, without an argument."""
+    name, node = fields.text("content"), fields.node("content")
+    usable = [row.name for row in FILTERS.values() if row.takes == "text" and not row.argument]
+    if node is None or name in usable:
+        return name
+    close = suggest(name, usable)
+    problems.error(
+        "unknown-filter" if name not in FILTERS else "bad-filter",
+        f"`{name}` is not a filter for content",
+        node.span.first_line,
+        label="unknown" if name not in FILTERS else "takes an argument, or is no filter on text",
+        helps=(f"did you mean `{close}`?" if close else f"usable: {', '.join(usable)}",),
+    )
+    return name
+
+
+def _call_id(fields: Fields, problems: Problems) -> str:
+    text, node = fields.text("call_id"), fields.node("call_id")
+    rest = text.replace("{name}", "").replace("{index}", "")
+    if isinstance(node, ScalarNode) and ("{" in rest or "}" in rest or "{index}" not in text):
+        problems.error(
+            "bad-hole",
+            "an id is made of text, `{name}` and `{index}`",
+            node.span.first_line,
+            label="`{index}` is missing" if "{index}" not in text else "another brace",
+            helps=("for example: `functions.{name}:{index}`",),
+        )
+    return text
+
+
+def reference(fields: Fields) -> spec.Reference:
+    """The published template that the spec follows."""
+    number = fields.text("transformers")
+    return spec.Reference(
+        fields.text("repository"),
+        fields.text("revision"),
+        fields.text("file"),
+        fields.text("sha256"),
+        int(number) if number else None,
+        fields.text("note"),
+    )
+
+
+def unused(root: Fields, fragments: set[str], used: Used, problems: Problems) -> None:
+    """Warn of names of this file that nothing reads; a variant may leave a base's aside."""
+    groups = (
+        ("fragments", "fragment", fragments),
+        ("texts", "text", used.texts),
+        ("predicates", "predicate", used.predicates),
+        ("options", "option", used.options),
+    )
+    for key, what, read in groups:
+        owner = root.child(key)
+        for name, node in owner.pairs():
+            if name not in read and _own(root, node):
+                problems.warning(
+                    "unused",
+                    f"the {what} `{name}` is never used",
+                    owner.key_span(name),
+                    label="defined here",
+                    helps=("remove it",),
+                )
+
+
+def _own(root: Fields, node: Node) -> bool:
+    span: Span = root.span
+    return node.span.source is span.source

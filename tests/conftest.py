@@ -1,0 +1,11 @@
+"""Options of the test run."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-cases", action="store_true", help="rewrite the expected texts under tests/cases"
+    )
