@@ -9,18 +9,25 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError, TokenizerError
 from templc.runtime.extend import extension, same_tools, wants_prompt, written
+from templc.runtime.history import State
+from templc.runtime.info import Info as Info
+from templc.runtime.info import NoFuture, NoPast
 from templc.runtime.messages import Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, Value, checked
+from templc.runtime.parsed import Parsed
+from templc.runtime.parser.grammar import Response
+from templc.runtime.parser.start import Prompt
+from templc.runtime.parser.stream import Parser
 from templc.runtime.pieces import Piece
+from templc.runtime.signature import Part, takes, uniform
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
 from templc.runtime.trajectory import Trajectory
@@ -29,43 +36,7 @@ from templc.runtime.writer import Writer
 Unsupported = Literal["refuse", "as_template"]
 ContentSpecials = Literal["text", "error", "control"]
 History = Literal["faithful", "as_sampled"]
-Part = Callable[..., None]
-
-
-@dataclass(frozen=True, slots=True)
-class Info:
-    """What is known of a format without rendering anything."""
-
-    name: str
-    title: str
-    source: str
-    stop: tuple[str, ...]
-    specials: tuple[str, ...]
-    stop_strings: tuple[str, ...] = ()
-    markers: tuple[str, ...] = ()
-    leading: bool = False
-    hoisting: bool = False
-    aliases: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    repository: str = ""
-    revision: str = ""
-    sha256: str = ""
-    head_line: int = 0
-    facts: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-
-
-class NoPast(NamedTuple):
-    """The past summary of a format whose turns do not depend on earlier messages."""
-
-    def after(self, m: Message) -> NoPast:
-        return self
-
-
-class NoFuture(NamedTuple):
-    """The future summary of a format whose turns do not depend on later messages."""
-
-    def before(self, m: Message) -> NoFuture:
-        return self
+CallsInReasoning = Literal["text", "accept"]
 
 
 class Renderer:
@@ -94,15 +65,13 @@ class Renderer:
             for name, value in vars(cls).items()
             if callable(value) and not isinstance(value, type)
         }
-        cls.parts = {name: _uniform(methods[name]) for name in _PARTS if name in methods}
-        cls.turns = {name: _uniform(methods[name]) for name in _ROLES if name in methods}
+        cls.parts = {name: uniform(methods[name]) for name in _PARTS if name in methods}
+        cls.turns = {name: uniform(methods[name]) for name in _ROLES if name in methods}
         cls.checks = {
             name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods
         }
         future = {
-            name
-            for name in (*_ROLES, *_TURN)
-            if name in methods and _takes(methods[name], "future")
+            name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
         }
         cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
 
@@ -303,6 +272,58 @@ class Renderer:
         reader = Reader(self.rules, self.as_template)
         return fold.read(self, messages, reader, Writer(tools), self.past_type()), reader
 
+    # reading completions
+
+    def response(self, out: Writer, past: Any) -> Response:
+        """The shape of what the model samples after this past; each format has its own."""
+        raise NotImplementedError
+
+    def parse(
+        self,
+        completion: Sequence[int] | str,
+        *,
+        prompt: Prompt = None,
+        tools: Sequence[object] | None = None,
+        tokenizer: object | None = None,
+        finished: bool = False,
+        calls_in_reasoning: CallsInReasoning = "text",
+        state: State | None = None,
+    ) -> Parsed:
+        """What a completion says, given as token ids or as text; never raises on what a model wrote.
+
+        prompt: what the completion continues (a render, ids or text); without it, the format's own generation prompt
+        after a user message. tools: the declarations, for types of arguments and unknown names. finished: the engine
+        left the stop out. calls_in_reasoning "accept": calls inside reasoning are calls, else they are part of it.
+        state: the opaque state of the prompt, in place of `prompt`.
+        """
+        _one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
+        codec = None if isinstance(completion, str) else self.codec(tokenizer)
+        accept = calls_in_reasoning == "accept"
+        parser = Parser(self._for(codec), codec, prompt, self._declared(tools), state, accept)
+        parser.feed(completion)
+        return parser.finish(finished=finished)
+
+    def parser(
+        self,
+        *,
+        prompt: Prompt = None,
+        tools: Sequence[object] | None = None,
+        tokenizer: object | None = None,
+        calls_in_reasoning: CallsInReasoning = "text",
+    ) -> Parser:
+        """The streaming form of `parse`: `feed` pieces as they come, then `finish`. Text needs no tokenizer."""
+        _one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
+        tokenizer = self.tokenizer if tokenizer is None else tokenizer
+        codec = None if tokenizer is None else self.codec(tokenizer)
+        accept = calls_in_reasoning == "accept"
+        return Parser(self._for(codec), codec, prompt, self._declared(tools), None, accept)
+
+    def _for(self, codec: Codec | None) -> Renderer:
+        return self if codec is None else self.bound(codec)
+
+    def _declared(self, tools: Sequence[object] | None) -> fold.Tools:
+        return read_tools(tools, as_template=self.as_template)
+
     # tokenizers
 
     def codec(self, tokenizer: object | None) -> Codec:
@@ -358,33 +379,6 @@ _PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "f
 
 
 _TURN = ("body", "closer", "trailer")
-
-
-def _takes(method: Part, name: str) -> bool:
-    return name in method.__code__.co_varnames[: method.__code__.co_argcount]
-
-
-def _uniform(method: Part) -> Part:
-    """A turn method under one signature, whatever it leaves out of (m, past, future)."""
-    names = method.__code__.co_varnames[2 : method.__code__.co_argcount]
-    match names:
-        case ("m", "past", "future"):
-            return method
-        case ("m", "past"):
-            return lambda self, out, m, past, future: method(self, out, m, past)
-        case ("m", "future"):
-            return lambda self, out, m, past, future: method(self, out, m, future)
-        case ("m",):
-            return lambda self, out, m, past, future: method(self, out, m)
-        case ("past",):
-            return lambda self, out, m, past, future: method(self, out, past)
-        case ("future",):
-            return lambda self, out, m, past, future: method(self, out, future)
-        case ("past", "future"):
-            return lambda self, out, m, past, future: method(self, out, past, future)
-        case ():
-            return lambda self, out, m, past, future: method(self, out)
-    raise TypeError(f"{method.__qualname__} takes {names}")
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

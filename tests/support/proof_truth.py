@@ -1,0 +1,321 @@
+"""What really happens when a conversation goes on, next to what the proof says of it.
+
+    tally = check(stability, agreed("qwen3", {}), CORE, old=3, new=1)
+    assert not tally.wrong and not cell_errors(stability, tally)
+
+Conversations are walked as a tree, so that each is rendered once. Only conversations that the format accepts, and
+that the oracle can render, count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from templc.ir.interpret import Interpreter, message_rules
+from templc.ir.ops import Program
+from templc.pipeline import load_class
+from templc.proof.classes import MessageClass
+from templc.proof.joint import COMPLETION, END, PROMPT
+from templc.proof.stability import Stability
+from templc.proof.witness import Witness
+from templc.runtime import fold
+from templc.runtime.errors import TemplcError
+from templc.runtime.messages import Reader
+from templc.runtime.renderer import Renderer
+from templc.verify import PublishedError, shapes
+from templc.verify.shapes import Shape
+from tests.support.formats import compilation, program, reference
+
+SHAPES = (
+    Shape("a.name", {"role": "assistant", "content": "a", "name": "n"}),
+    Shape("u.response2", {"role": "user", "content": "<tool_response>\n\n</tool_response>"}),
+    *shapes.SHAPES,
+)
+CORE = ("u", "a", "a.r", "a.rc", "a.name", "t.id", "u.response", "s", "s.empty", "a.r.space")
+SMALL = ("u", "a", "a.r", "a.rc", "t.id", "s")
+MORE = (*CORE, "a.empty", "a.think", "a.c", "a.c.blank", "a.space", "u.empty")
+Raw = Mapping[str, Any]
+Render = Callable[[Sequence[Raw], bool], str | None]
+
+
+def raw_messages(*names: str) -> list[Raw]:
+    """The messages of the shapes called so."""
+    known = {shape.name: shape.message for shape in SHAPES}
+    return [known[name] for name in names]
+
+
+def interpreted(found: Program, options: Mapping[str, object]) -> Render:
+    """Renders by the interpreter; None where it refuses."""
+    interpreter = Interpreter(found, False, options)
+
+    def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
+        try:
+            return interpreter.text(conversation, add_generation_prompt=prompt)
+        except TemplcError:
+            return None
+
+    return render
+
+
+def generated(renderer: Renderer) -> Render:
+    """Renders by a generated class; None where it refuses."""
+
+    def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
+        try:
+            return renderer.render_text(conversation, add_generation_prompt=prompt)
+        except TemplcError:
+            return None
+
+    return render
+
+
+def followed(name: str) -> bool:
+    """Whether a published template shows the truth about the format; not where it writes the date of the day."""
+    options = program(name).options.values()
+    return bool(program(name).reference.file) and all(option.type != "date" for option in options)
+
+
+def agreed(name: str, options: Mapping[str, object]) -> Render:
+    """Renders by the published template where the generated class agrees with it, else None.
+
+    That the two agree is tested elsewhere; where the spec declares that they do not, there is no truth to test.
+    Formats without a published template are rendered by the generated class.
+    """
+    ours = generated(load_class(compilation(name))(**options))
+    if not followed(name):
+        return ours
+    published = reference(name)
+
+    def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
+        text = ours(conversation, prompt)
+        try:
+            theirs = published.render(conversation, add_generation_prompt=prompt, **options)
+        except PublishedError:
+            return None
+        return text if text == theirs else None
+
+    return render
+
+
+def sampled_by(name: str, options: Mapping[str, object]) -> Callable[[Sequence[Raw]], str | None]:
+    """What the generated class says that the model samples."""
+    renderer = load_class(compilation(name))(**options)
+    return lambda conversation: sampled_text(renderer, conversation)
+
+
+def sampled_text(renderer: Renderer, conversation: Sequence[Raw]) -> str | None:
+    """What the model samples when its turn is the last message; None where the format refuses it."""
+    try:
+        turns, _ = renderer.read(conversation, None)
+        pieces = fold.as_sampled(renderer, turns, None)
+    except TemplcError:
+        return None
+    last = len(conversation) - 1
+    found = [piece.text for piece in pieces if piece.sampled and piece.message == last]
+    return "".join(found)
+
+
+@dataclass(slots=True)
+class Node:
+    """A conversation of the tree, with its render without prompt and what the proof reads of it."""
+
+    raw: tuple[Raw, ...]
+    word: tuple[MessageClass, ...]
+    text: str
+    reader: Reader
+    past: tuple[bool, ...]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often each cell was kept and broken in truth, and where the proof was wrong."""
+
+    kept: Counter[tuple[str, str]] = field(default_factory=Counter)
+    broken: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return sum(self.kept.values()) + sum(self.broken.values())
+
+    def add(self, cell: tuple[str, str], truth: bool, single: bool) -> None:
+        """Cells speak of one appended message, so only those are counted by cell."""
+        cell = cell if single else ("longer", "extension")
+        (self.kept if truth else self.broken)[cell] += 1
+
+
+def check(
+    stability: Stability,
+    render: Render,
+    names: Sequence[str],
+    *,
+    old: int,
+    new: int,
+    sampled: Callable[[Sequence[Raw]], str | None] | None = None,
+) -> Tally:
+    """The proof against renders: every conversation up to `old` messages, every extension up to `new`."""
+    tally = Tally()
+    raw = raw_messages(*names)
+    root = Node((), (), "", Reader(message_rules(stability.program)), stability.machine.start)
+    for trail in _trails(stability, render, raw, [root], old + new):
+        node = trail[-1]
+        for size in range(max(1, len(node.raw) - new), min(old, len(node.raw) - 1) + 1):
+            _one(stability, tally, trail[size], node)
+            if sampled is not None and node.word[size].role == "assistant":
+                _prompted(stability, tally, trail[size], node, render, sampled)
+        if sampled is not None and node.word[-1].role == "assistant" and 1 < len(node.raw) <= old + 1:
+            _completed(stability, tally, trail[-2], node, render, sampled)
+    return tally
+
+
+def _trails(
+    stability: Stability, render: Render, raw: Sequence[Raw], trail: list[Node], depth: int
+) -> Iterator[list[Node]]:
+    """Every conversation as the list of its beginnings, the empty one first."""
+    for message in raw:
+        node = _next(stability, render, trail[-1], message)
+        if node is not None:
+            longer = [*trail, node]
+            yield longer
+            if len(node.raw) < depth:
+                yield from _trails(stability, render, raw, longer, depth)
+
+
+def _next(stability: Stability, render: Render, node: Node, message: Raw) -> Node | None:
+    reader = Reader(node.reader.rules, False, node.reader.calls, node.reader.waiting)
+    machine = stability.machine
+    try:
+        found = machine.class_of(reader.read(message, len(node.raw)))
+    except (TemplcError, KeyError, StopIteration):
+        return None
+    if not machine.admits(node.past, found):
+        return None
+    raw = (*node.raw, message)
+    text = render(raw, False)
+    if text is None:
+        return None
+    return Node(raw, (*node.word, found), text, reader, machine.after(node.past, found))
+
+
+def _one(stability: Stability, tally: Tally, before: Node, after: Node) -> None:
+    """Re-render: the old text in the new one."""
+    size = len(before.raw)
+    truth = after.text.startswith(before.text)
+    said = stability.kept(after.word, size)
+    cell = (before.word[-1].role, after.word[size].role)
+    single = len(after.raw) == size + 1
+    tally.add(cell, truth, single)
+    if said != truth:
+        tally.wrong.append(_told(before, after, said, "decide"))
+    if single:
+        found = stability.at(*cell)
+        if stability.met_by(found, after.word, size) != truth:
+            tally.wrong.append(_told(before, after, not truth, f"the condition of {cell}"))
+
+
+def _prompted(
+    stability: Stability,
+    tally: Tally,
+    before: Node,
+    after: Node,
+    render: Render,
+    sampled: Callable[[Sequence[Raw]], str | None],
+) -> None:
+    """Prompt, and prompt with what was sampled, in the text with the answer and more."""
+    size, extra = len(before.raw), len(after.raw) - len(before.raw) - 1
+    prompt = render(before.raw, True)
+    if prompt is None:
+        return
+    if extra == 0:
+        truth = after.text.startswith(prompt)
+        tally.add((PROMPT, "assistant"), truth, True)
+        cell = stability.at(PROMPT, "assistant")
+        if stability.kept(after.word, size, prompt=True) != truth:
+            tally.wrong.append(_told(before, after, not truth, "decide with prompt"))
+        if stability.met_by(cell, after.word, size) != truth:
+            tally.wrong.append(_told(before, after, not truth, "the condition of prompt"))
+        return
+    then = after.word[size + 1].role
+    _sampled(stability, tally, before, after, (COMPLETION, then), extra == 1, prompt, sampled)
+
+
+def _completed(
+    stability: Stability,
+    tally: Tally,
+    before: Node,
+    after: Node,
+    render: Render,
+    sampled: Callable[[Sequence[Raw]], str | None],
+) -> None:
+    """Prompt with what was sampled, in the finished text."""
+    prompt = render(before.raw, True)
+    if prompt is not None:
+        _sampled(stability, tally, before, after, (COMPLETION, END), True, prompt, sampled)
+
+
+def _sampled(
+    stability: Stability,
+    tally: Tally,
+    before: Node,
+    after: Node,
+    place: tuple[str, str],
+    single: bool,
+    prompt: str,
+    sampled: Callable[[Sequence[Raw]], str | None],
+) -> None:
+    size = len(before.raw)
+    if any(after.word[size].bits[test] for test in stability.machine.opener_tests):
+        return  # a model samples no name
+    text = sampled(after.raw[: size + 1])
+    if text is None:
+        return
+    truth = after.text.startswith(prompt + text)
+    tally.add(place, truth, single)
+    if stability.kept(after.word, size, prompt=True, answered=True) != truth:
+        tally.wrong.append(_told(before, after, not truth, "continues"))
+    if single and stability.met_by(stability.at(*place), after.word, size) != truth:
+        tally.wrong.append(_told(before, after, not truth, f"the condition of {place}"))
+
+
+def _told(before: Node, after: Node, said: bool, what: str) -> str:
+    added = after.raw[len(before.raw) :]
+    return f"{what} says {'kept' if said else 'changed'}: {list(before.raw)} + {list(added)}"
+
+
+def replays(name: str, options: Mapping[str, object], witness: Witness) -> list[str]:
+    """By whom a witness does not replay: interpreter, generated class, published template (where that renders it)."""
+    lasting = dict(options)
+    word = [*witness.conversation, *witness.extension]
+    renders = {
+        "interpreter": interpreted(program(name), lasting),
+        "class": generated(load_class(compilation(name))(**lasting)),
+    }
+    size = len(witness.conversation)
+    both = ((word[:size], witness.prompt), (word, witness.then_prompt))
+    if followed(name) and all(agreed(name, lasting)(*one) is not None for one in both):
+        renders["published"] = agreed(name, lasting)
+    given = sampled_by(name, lasting)(word[: size + 1]) if witness.sampled else ""
+    failed = []
+    for who, render in renders.items():
+        old, new = render(word[:size], witness.prompt), render(word, witness.then_prompt)
+        if old is None or new is None or new.startswith(old + (given or "")):
+            failed.append(who)
+    return failed
+
+
+def cell_errors(stability: Stability, tally: Tally, *, witnesses: bool = False) -> list[str]:
+    """Stable cells that broke, never-stable ones that did not; and with `witnesses`, refused ones that never broke."""
+    found = []
+    for cell in stability.cells:
+        place = (cell.place.after, cell.place.then)
+        broken, kept = tally.broken[place], tally.kept[place]
+        if cell.verdict == "stable" and broken:
+            found.append(f"{place} is stable and broke {broken} times")
+        if cell.verdict != "stable" and witnesses and not broken:
+            found.append(f"{place} is {cell.verdict} and never broke in {kept} tries")
+        if cell.verdict == "never" and kept:
+            found.append(f"{place} never holds and held {kept} times")
+    return found

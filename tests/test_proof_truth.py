@@ -1,0 +1,65 @@
+"""The proof against what really happens: every prediction equals the published template under transformers.
+
+Small conversations here; `python -m tests.prove_evidence` runs the large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from templc.proof.stability import Stability, prove
+from tests.support.formats import FORMATS, option_sets, program
+from tests.support.proof_truth import CORE, SMALL, agreed, cell_errors, check, replays, sampled_by
+
+CASES = [(name, options) for name in FORMATS for options in option_sets(name)]
+DEEP = ("qwen3", "kimi_k2", "deepseekv3")
+KNOWN: dict[tuple[str, str], Stability] = {}
+
+
+def proved(name: str, options: Mapping[str, object]) -> Stability:
+    """One proof for each format and options in a test run."""
+    key = (name, repr(options))
+    if key not in KNOWN:
+        KNOWN[key] = prove(program(name), options)
+    return KNOWN[key]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_prediction_is_true(name: str) -> None:
+    stability = proved(name, {})
+    tally = check(stability, agreed(name, {}), CORE, old=2, new=1, sampled=sampled_by(name, {}))
+    assert tally.wrong == []
+    assert tally.total > 15
+    assert cell_errors(stability, tally) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [case for case in CASES if case[1]], ids=lambda found: str(found)
+)
+def test_every_prediction_is_true_for_every_option(name: str, options: dict[str, object]) -> None:
+    stability = proved(name, options)
+    tally = check(
+        stability, agreed(name, options), SMALL, old=2, new=1, sampled=sampled_by(name, options)
+    )
+    assert tally.wrong == []
+    assert cell_errors(stability, tally) == []
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_longer_conversations_and_extensions(name: str) -> None:
+    stability = proved(name, {})
+    tally = check(stability, agreed(name, {}), SMALL, old=3, new=2, sampled=sampled_by(name, {}))
+    assert tally.wrong == []
+    assert tally.kept["longer", "extension"] and tally.broken["longer", "extension"]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda found: str(found))
+def test_every_witness_replays(name: str, options: dict[str, object]) -> None:
+    stability = proved(name, options)
+    for cell in stability.cells:
+        assert (cell.witness is None) == (cell.verdict in ("stable", "refused")), cell.place
+        if cell.witness is not None:
+            assert replays(name, options, cell.witness) == [], cell.place
+            assert cell.witness.kept < sum(map(len, cell.witness.before))

@@ -1,0 +1,153 @@
+"""Failures that practitioners reported: their inputs give the right value here, with the default settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import templc
+from templc.runtime.errors import TemplcError
+from tests.support import vocabularies
+from tests.support.formats import FORMATS, program
+
+CASES = Path(__file__).parent / "cases_reports" / "reports.jsonl"
+KINDS = ("render", "genprompt", "tokens", "stop")
+INHERITED = (
+    "messages",
+    "tools",
+    "expected",
+    "check",
+    "tokenizer",
+    "must_contain",
+    "must_not_contain",
+)
+
+
+def format_of(template: str) -> str | None:
+    """The format that follows a template file, or a file with the same rules under another name."""
+    stem = ALSO.get(template, template)
+    return next((name for name in FORMATS if program(name).reference.file == stem), None)
+
+
+ALSO = {
+    "Qwen-Qwen3-0.6B.jinja": "Qwen-Qwen3-0.6B@a55ee1.jinja",
+    "moonshotai-Kimi-K2-Instruct-0905.jinja": "moonshotai-Kimi-K2-Instruct.jinja",
+}
+"""Other copies of a template with the same text for these cases."""
+
+
+def cases() -> Iterator[Any]:
+    """Each case and variant whose format exists, as (id, format, case)."""
+    for line in CASES.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if case["kind"] not in KINDS:
+            continue
+        for number, variant in enumerate([{}, *(case.get("variants") or [])]):
+            found = {**case, **variant}
+            if "kwargs" in variant:
+                inherited = {
+                    k: v for k, v in case["kwargs"].items() if k == "add_generation_prompt"
+                }
+                found["kwargs"] = {**inherited, **variant["kwargs"]}
+            elif variant.get("template", case["template"]) != case["template"]:
+                kept = ("add_generation_prompt",)
+                found["kwargs"] = {k: v for k, v in case["kwargs"].items() if k in kept}
+            renamed = "format" in variant and "template" not in variant
+            name = None if renamed else format_of(found["template"])
+            if name is not None:
+                yield pytest.param(name, found, id=f"{case['id']}-{number}-{name}")
+
+
+def arguments(name: str, case: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the renderer and arguments of the render."""
+    given = dict(case["kwargs"])
+    prompt = given.pop("add_generation_prompt", False)
+    known = program(name).options
+    options = {key: value for key, value in given.items() if key in known}
+    return options, {"tools": case.get("tools"), "add_generation_prompt": prompt}
+
+
+@pytest.mark.parametrize(("name", "case"), list(cases()))
+def test_reported_case(name: str, case: dict[str, Any]) -> None:
+    options, given = arguments(name, case)
+    check = CHECKS[case["check"]]
+    if isinstance(case["expected"], str):
+        check = refused if case["expected"].startswith("error") else equals
+    check(name, case, templc.get_renderer(name, **options), given)
+
+
+def equals(
+    name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]
+) -> None:
+    alike = case.get("also_same") or []
+    for messages in [case["messages"], *(alike if case["template"] not in ALSO or alike else [])]:
+        text = renderer.render_text(messages, **given)
+        assert text == case["expected"]
+        for wanted in case.get("must_contain") or []:
+            assert wanted in text
+        for unwanted in case.get("must_not_contain") or []:
+            assert unwanted not in text
+
+
+def refused(
+    name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]
+) -> None:
+    with pytest.raises(TemplcError):
+        renderer.render_text(case["messages"], **given)
+
+
+def tokenizer(case: dict[str, Any]) -> Any:
+    return vocabularies.hf(case["tokenizer"])
+
+
+def ids(name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]) -> None:
+    assert renderer.render(case["messages"], tokenizer(case), **given) == case["expected"]
+
+
+def counted(
+    name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]
+) -> None:
+    found = renderer.render(case["messages"], tokenizer(case), **given)
+    for token, count in case["expected"].items():
+        assert found.count(int(token)) == count
+    assert tokenizer(case).decode(found) == found.text
+
+
+def stops(
+    name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]
+) -> None:
+    assert set(case["expected"]) <= set(renderer.stop_token_ids(tokenizer(case)))
+
+
+CHECKS = {
+    "render_equals": equals,
+    "must_refuse": refused,
+    "token_ids_equal": ids,
+    "count_token": counted,
+    "stop_ids_superset": stops,
+}
+
+
+def test_the_cases_of_the_shipped_formats_are_there() -> None:
+    found = {param.id.split("-")[0] for param in cases()}
+    assert {
+        "B32",
+        "B36",
+        "B39",
+        "B40",
+        "B42",
+        "B44",
+        "B47",
+        "B48",
+        "B55",
+        "B56",
+        "B59",
+        "B64",
+        "B65",
+        "B66",
+        "B95",
+    } <= found
