@@ -5,15 +5,22 @@
 from typing import NamedTuple
 
 from templc.runtime import (
+    Anchor,
     Arguments,
     CallId,
+    Calls,
     Content,
+    Either,
+    FieldCall,
+    Hole,
     Info,
     Message,
     MessageRules,
     Name,
+    Part,
     Reasoning,
     Renderer,
+    Response,
     ToolText,
     Writer,
     text_or_json,
@@ -158,3 +165,24 @@ class KimiK2(Renderer):
         else:
             out.write(Name(m.role))
         out.write("<|im_middle|>", Content(m.content), "<|im_end|>")
+
+    def response(self, out: Writer, past: object) -> Response:
+        return Response(
+            Either(
+                (Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),
+                (Anchor("<think>"), Anchor("</think>")),
+            ),
+            Hole("content"),
+            Calls(
+                FieldCall(
+                    Anchor("<|tool_call_begin|>"),
+                    Anchor("<|tool_call_end|>"),
+                    Part("id"),
+                    "<|tool_call_argument_begin|>",
+                    Part("arguments"),
+                ),
+                open=Anchor("<|tool_calls_section_begin|>"),
+                close=Anchor("<|tool_calls_section_end|>"),
+            ),
+            Anchor("<|im_end|>"),
+        )

@@ -3,14 +3,20 @@
 """Kimi-K2-Instruct and -0905."""
 
 from templc.runtime import (
+    Anchor,
     Arguments,
     CallId,
+    Calls,
     Content,
+    FieldCall,
+    Hole,
     Info,
     Message,
     MessageRules,
     Name,
+    Part,
     Renderer,
+    Response,
     ToolText,
     Writer,
     text_or_json,
@@ -127,3 +133,20 @@ class KimiK2Instruct(Renderer):
         else:
             out.write(Name(m.role))
         out.write("<|im_middle|>", Content(m.content), "<|im_end|>")
+
+    def response(self, out: Writer, past: object) -> Response:
+        return Response(
+            Hole("content"),
+            Calls(
+                FieldCall(
+                    Anchor("<|tool_call_begin|>"),
+                    Anchor("<|tool_call_end|>"),
+                    Part("id"),
+                    "<|tool_call_argument_begin|>",
+                    Part("arguments"),
+                ),
+                open=Anchor("<|tool_calls_section_begin|>"),
+                close=Anchor("<|tool_calls_section_end|>"),
+            ),
+            Anchor("<|im_end|>"),
+        )

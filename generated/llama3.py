@@ -2,7 +2,19 @@
 # To rebuild: templc build specs/llama3.yaml
 """Llama 3 Instruct (8B and 70B)."""
 
-from templc.runtime import Content, Info, Message, MessageRules, Name, Option, Renderer, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    MessageRules,
+    Name,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Llama3(Renderer):
@@ -106,3 +118,6 @@ class Llama3(Renderer):
             Content(m.content.strip()),
             "<|eot_id|>",
         )
+
+    def response(self, out: Writer, past: object) -> Response:
+        return Response(Hole("content", "strip"), Anchor("<|eot_id|>"))

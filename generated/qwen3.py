@@ -5,10 +5,16 @@
 from typing import NamedTuple
 
 from templc.runtime import (
+    Anchor,
     Arguments,
+    Calls,
     Content,
+    Either,
+    Hole,
+    If,
     Info,
     InlineReasoning,
+    JsonCall,
     LeadContent,
     Message,
     MessageRules,
@@ -16,6 +22,7 @@ from templc.runtime import (
     Option,
     Reasoning,
     Renderer,
+    Response,
     ToolText,
     Writer,
     text_or_json,
@@ -208,3 +215,23 @@ class Qwen3(Renderer):
 
     def other(self, out: Writer) -> None:  # line 57
         pass
+
+    def response(self, out: Writer, past: Past) -> Response:
+        return Response(
+            Either(
+                If(
+                    past.earlier_query,
+                    Anchor("<think>", post="\n"),
+                    Hole("reasoning", "strip_newlines"),
+                    Anchor("</think>", pre="\n", post="\n\n"),
+                    Hole("content", "lstrip_newlines"),
+                ),
+                (Hole("content"),),
+            ),
+            Calls(
+                JsonCall(Anchor("<tool_call>", post="\n"), Anchor("</tool_call>", pre="\n")),
+                before="\n",
+                between="\n",
+            ),
+            Anchor("<|im_end|>"),
+        )

@@ -5,14 +5,19 @@
 from typing import NamedTuple
 
 from templc.runtime import (
+    Anchor,
     Arguments,
+    Calls,
     Content,
+    Hole,
     Info,
+    JsonCall,
     LeadContent,
     Message,
     MessageRules,
     Name,
     Renderer,
+    Response,
     ToolText,
     Writer,
     text_or_json,
@@ -162,3 +167,14 @@ class Qwen3Instruct(Renderer):
 
     def other(self, out: Writer) -> None:  # qwen3.yaml:57
         pass
+
+    def response(self, out: Writer, past: object) -> Response:
+        return Response(
+            Hole("content"),
+            Calls(
+                JsonCall(Anchor("<tool_call>", post="\n"), Anchor("</tool_call>", pre="\n")),
+                before="\n",
+                between="\n",
+            ),
+            Anchor("<|im_end|>"),
+        )

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/role_colon.yaml
 """Plain text with a role and a colon before each turn."""
 
-from templc.runtime import Content, Info, Message, Name, Option, Renderer, Writer
+from templc.runtime import (
+    Blank,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class RoleColon(Renderer):
@@ -55,3 +66,6 @@ class RoleColon(Renderer):
 
     def tool(self, out: Writer, m: Message) -> None:  # line 24
         out.write(Name(m.role.capitalize()), ": ", Content(m.content), "\n\n")
+
+    def response(self, out: Writer, past: object) -> Response:
+        return Response(Blank(" "), Hole("content"), Blank("\n\n"))

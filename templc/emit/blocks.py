@@ -88,7 +88,8 @@ class Blocks:
             return
         self._lines.commented(f"{word} (", comment)
         with self._lines.indented():
-            self._lines.add(operands[0], *(f"{operator} {operand}" for operand in operands[1:]))
+            rest = [one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]]
+            self._lines.add(operands[0], *rest)
         self._lines.add("):")
 
     def _each(self, op: Each, loop: int) -> None:

@@ -80,14 +80,30 @@ class Expressions:
         return self._at(cond, 0)
 
     def operands(self, cond: expr.Cond) -> tuple[str, list[str]]:
-        """The outermost operator and its operands, for conditions that take several lines."""
+        """The outermost operator and its operands, for conditions that take several lines.
+
+        An `and` inside `or` takes a line for each of its terms too, as the layout has it.
+        """
         match cond:
             case expr.Or(terms):
-                return "or", [self._at(term, 1) for term in terms]
+                parts = [part for term in terms for part in self._conjuncts(term)]
+                return "or", parts
             case expr.And(terms):
                 return "and", [self._at(term, 2) for term in terms]
             case _:
                 return "", [self._at(cond, 0)]
+
+    def spread(self, cond: expr.Cond) -> list[str]:
+        """A condition over several lines, each but the first behind its operator."""
+        operator, operands = self.operands(cond)
+        rest = [one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]]
+        return [operands[0], *rest]
+
+    def _conjuncts(self, term: expr.Cond) -> list[str]:
+        if not isinstance(term, expr.And):
+            return [self._at(term, 1)]
+        first, *rest = (self._at(inner, 2) for inner in term.terms)
+        return [first, *(f"and {text}" for text in rest)]
 
     def _at(self, cond: expr.Cond, level: int) -> str:
         """A condition in a place that binds at `level`: 0 anything, 1 inside or, 2 inside and, 3 inside not."""

@@ -13,13 +13,19 @@ def header(program: Program, digest: str, command: str) -> str:
     """Header comment and module docstring."""
     lines = Lines()
     lines.add(
-        f"{MARK}{VERSION} from {program.source} (sha256 {digest[:8]}). Do not edit.",
-        f"# To rebuild: {command}",
-        f'"""{_safe(program.title)}."""',
+        f"{MARK}{VERSION} from {_visible(program.source)} (sha256 {digest[:8]}). Do not edit.",
+        f"# To rebuild: {_visible(command)}",
+        f'"""{docstring(program.title)}"""',
         "",
     )
     return str(lines)
 
 
-def _safe(title: str) -> str:
-    return title.replace("\\", "\\\\").replace('"', "'").rstrip(".")
+def docstring(title: str) -> str:
+    """A title as the text of a docstring: nothing in it can end the string."""
+    return title.replace("\\", "\\\\").replace('"', "'").rstrip(".") + "."
+
+
+def _visible(name: str) -> str:
+    """A file's name inside a comment: a line break in it would end the comment."""
+    return "".join(char if char.isprintable() else "?" for char in name)

@@ -6,9 +6,11 @@ no formatter release can make it stale. Widths count columns: East Asian wide ch
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 WIDTH = 100
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}
@@ -40,6 +42,17 @@ def _escaped(char: str, quote: str) -> str:
         if code < 0x10000
         else f"\\U{code:08x}"
     )
+
+
+_CALL = re.compile(r"([A-Za-z]\w*)\((.*)\)", re.DOTALL)
+_LINK = re.compile(r"\.\w+\((?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^()\"'])*\)")
+
+
+def _chain(text: str) -> list[str]:
+    """A chain of method calls: the first with what it is called on, then one a line."""
+    links = [match.start() for match in _LINK.finditer(text)][1:]
+    edges = [0, *links, len(text)]
+    return [text[a:b] for a, b in pairwise(edges)]
 
 
 class Lines:
@@ -86,8 +99,21 @@ class Lines:
             if columns(joined) <= self.room:
                 self.add(joined)
             else:
-                self.add(*(f"{argument}," for argument in arguments))
+                for argument in arguments:
+                    self._argument(argument)
         self.add(f"){tail}")
+
+    def _argument(self, text: str) -> None:
+        """An argument on a line of its own; a call that does not fit is opened, and a chain of calls broken."""
+        found = _CALL.fullmatch(text)
+        if columns(text) < self.room or found is None:
+            self.add(f"{text},")
+            return
+        self.add(f"{found[1]}(")
+        with self.indented():
+            inner = found[2]
+            self.add(*([inner] if columns(inner) <= self.room else _chain(inner)))
+        self.add("),")
 
     def listed(self, head: str, entries: Sequence[str], tail: str) -> None:
         """A bracketed list with one entry a line, whatever its length."""

@@ -10,8 +10,9 @@ import re
 
 from templc.emit.blocks import LONG_TEXT, Blocks
 from templc.emit.expressions import Expressions
-from templc.emit.header import header
+from templc.emit.header import docstring, header
 from templc.emit.layout import Lines, columns, literal
+from templc.emit.response import NAMES, emit_response
 from templc.emit.state import State
 from templc.emit.tables import Tables
 from templc.ir.facts import facts_of
@@ -43,6 +44,7 @@ from templc.model.expr import (
     leaves,
     negation,
 )
+from templc.model.filters import FILTERS
 from templc.source.span import Span
 
 RUNTIME = "templc.runtime"
@@ -75,7 +77,7 @@ class _Module:
         State(program, lines, self.expressions, self.blocks).emit()
         lines.add("", "", f"class {class_name(program.format)}(Renderer):")
         with lines.indented():
-            lines.add(f'"""{_docstring(program.title)}"""', "")
+            lines.add(f'"""{docstring(program.title)}"""', "")
             Tables(program, lines).emit()
             self._methods()
         body = str(lines)
@@ -116,6 +118,7 @@ class _Module:
         if program.prompt != program.assistant.opener + program.assistant.prefill:
             self._method("prompt", program.prompt, program.span, always=True)
         self._method("finish", program.finish, program.span)
+        emit_response(program, self.lines, self.expressions)
 
     def _method(self, name: str, ops: Ops, span: Span, *, always: bool = False) -> None:
         if not ops and not always:
@@ -206,12 +209,6 @@ def _constants(program: Program) -> dict[str, str]:
     return found
 
 
-def _docstring(title: str) -> str:
-    return title.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + (
-        "." if not title.endswith((".", '"')) else " "
-    )
-
-
 def _mentions(text: str, name: str) -> bool:
     """Whether the module uses a runtime name: calls it, names it as a type, or derives from it."""
     return (
@@ -236,10 +233,6 @@ _RUNTIME_NAMES = (
     "Renderer",
     "ToolText",
     "Writer",
-    "after",
-    "after_last",
-    "before",
-    "text_or_json",
-    "text_or_python",
-    "to_json",
+    *dict.fromkeys(row.runtime for row in FILTERS.values() if row.runtime),
+    *NAMES,
 )

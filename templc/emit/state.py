@@ -56,7 +56,10 @@ class State:
             if columns(one) <= self._lines.room:
                 self._lines.add(one)
             else:
-                self._lines.add(operands[0], *(f"{operator} {operand}" for operand in operands[1:]))
+                rest = [
+                    one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]
+                ]
+                self._lines.add(operands[0], *rest)
         self._lines.add(")")
 
     def _summary(self, name: str, side: str, facts: Mapping[Fact, str], step: str) -> None:
@@ -81,7 +84,20 @@ class State:
         if columns(f"return {name}({', '.join(entries)})") <= lines.room:
             lines.add(f"return {name}({', '.join(entries)})")
             return
-        lines.listed(f"return {name}(", entries, ")")
+        lines.add(f"return {name}(")
+        with lines.indented():
+            for fact, field in facts.items():
+                lines.add(*self._entry(field, self._stepped(fact, field), lines.room))
+        lines.add(")")
+
+    def _entry(self, field: str, value: str, room: int) -> list[str]:
+        """An argument on one line, or on three where its condition does not fit."""
+        line = f"{field}={value},"
+        if columns(line) <= room or " if " not in value:
+            return [line]
+        term, _, rest = value.partition(" if ")
+        among, _, otherwise = rest.rpartition(" else ")
+        return [f"{field}={term}", f"if {among}", f"else {otherwise},"]
 
     def _stepped(self, fact: Fact, field: str) -> str:
         if fact.term is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
 from templc.ir.ops import Program
-from templc.model.spec import Option
+from templc.model.spec import InlineReasoning, Option
 
 
 class Tables:
@@ -79,14 +79,11 @@ class Tables:
         inline = rules.inline_reasoning
         optional = {
             "content": literal(rules.content) if rules.content else "",
-            "inline_reasoning": (
-                f"InlineReasoning({literal(inline.open)}, {literal(inline.close)}, {literal(inline.content)})"
-                if inline
-                else ""
-            ),
+            "inline_reasoning": _inline(inline) if inline else "",
             "lists": literal(rules.lists) if rules.lists != "refuse" else "",
             "lists_by_role": _dict("lists_by_role", rules.lists_by_role),
             "parts": _dict("parts", rules.parts),
+            "between": literal(rules.between) if rules.between else "",
             "call_id": literal(rules.call_id) if rules.call_id else "",
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
@@ -111,18 +108,32 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
     return "{\n" + "".join(f"            {entry},\n" for entry in entries) + "        }"
 
 
+def _inline(inline: InlineReasoning) -> str:
+    """The call on one line, or one argument a line, as an argument eight columns in."""
+    parts = [literal(text) for text in (inline.open, inline.close, inline.content)]
+    one = f"InlineReasoning({', '.join(parts)})"
+    if columns(one) + 8 + len("inline_reasoning=,") <= 100:
+        return one
+    return "InlineReasoning(\n" + "".join(f"            {part},\n" for part in parts) + "        )"
+
+
 def _option(option: Option) -> str:
+    one = f"Option({', '.join(_option_parts(option, 8))})"
+    if columns(one) + columns(option.name) + 13 <= 100:
+        return one
+    parts = _option_parts(option, 12)
+    return "Option(\n" + "".join(f"            {part},\n" for part in parts) + "        )"
+
+
+def _option_parts(option: Option, indent: int) -> list[str]:
     parts = [literal(option.type)]
     if option.default is not None:
         parts.append(
             str(option.default) if isinstance(option.default, bool) else literal(option.default)
         )
     if option.values:
-        parts.append(f"values={_tuple(option.values, 8)}")
+        parts.append(f"values={_tuple(option.values, indent)}")
     if option.bind:
         parts.append(f"bind={literal(option.bind)}")
     parts.append(f"doc={literal(option.doc)}")
-    one = f"Option({', '.join(parts)})"
-    if columns(one) + columns(option.name) + 13 <= 100:
-        return one
-    return "Option(\n" + "".join(f"            {part},\n" for part in parts) + "        )"
+    return parts

@@ -10,32 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from templc.ir.filters import FUNCTIONS
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
 from templc.runtime.pieces import Piece
-from templc.runtime.text import after, after_last, before, text_or_json, text_or_python, to_json
 
-_FILTERS: dict[str, Callable[[Any, str], str]] = {
-    "strip": lambda value, _: value.strip(),
-    "lstrip": lambda value, _: value.lstrip(),
-    "rstrip": lambda value, _: value.rstrip(),
-    "strip_newlines": lambda value, _: value.strip("\n"),
-    "lstrip_newlines": lambda value, _: value.lstrip("\n"),
-    "rstrip_newlines": lambda value, _: value.rstrip("\n"),
-    "after": after,
-    "after_last": after_last,
-    "before": before,
-    "remove": lambda value, mark: value.replace(mark, ""),
-    "capitalize": lambda value, _: value.capitalize(),
-    "json": lambda value, _: to_json(value),
-    "json_compact": lambda value, _: to_json(value, separators=(",", ":")),
-    "json_indent": lambda value, _: to_json(value, indent=4),
-    "text_or_json": lambda value, _: text_or_json(value),
-    "text_or_python": lambda value, _: text_or_python(value),
-}
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": lambda a, b: a == b,
     "<=": lambda a, b: a <= b,
@@ -56,6 +38,7 @@ def message_rules(program: Program) -> MessageRules:
         lists=rules.lists,
         lists_by_role=dict(rules.lists_by_role),
         parts=dict(rules.parts),
+        between=rules.between,
         call_id=rules.call_id,
     )
 
@@ -248,7 +231,7 @@ class _Run:
     def _value(self, value: expr.Value, message: Message | None) -> Any:
         found = self._ref(value.ref, message)
         for use in value.filters:
-            found = _FILTERS[use.name](found, use.argument or "")
+            found = FUNCTIONS[use.name](found, use.argument or "")
         return found
 
     def _ref(self, ref: expr.Ref, message: Message | None) -> Any:

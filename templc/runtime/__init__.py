@@ -1,18 +1,37 @@
 """What generated renderers import, and all that they import."""
 
+from templc.runtime.encoders import coder_xml as coder_xml
+from templc.runtime.encoders import gemma_declaration as gemma_declaration
+from templc.runtime.encoders import gemma_value as gemma_value
+from templc.runtime.encoders import mistral_tool as mistral_tool
+from templc.runtime.encoders import typescript as typescript
 from templc.runtime.messages import Call as Call
 from templc.runtime.messages import InlineReasoning as InlineReasoning
 from templc.runtime.messages import Message as Message
 from templc.runtime.messages import MessageRules as MessageRules
 from templc.runtime.options import Option as Option
+from templc.runtime.parser.grammar import Anchor as Anchor
+from templc.runtime.parser.grammar import ArgumentCall as ArgumentCall
+from templc.runtime.parser.grammar import BareCall as BareCall
+from templc.runtime.parser.grammar import Blank as Blank
+from templc.runtime.parser.grammar import Calls as Calls
+from templc.runtime.parser.grammar import Either as Either
+from templc.runtime.parser.grammar import FieldCall as FieldCall
+from templc.runtime.parser.grammar import Hole as Hole
+from templc.runtime.parser.grammar import If as If
+from templc.runtime.parser.grammar import JsonCall as JsonCall
+from templc.runtime.parser.grammar import Part as Part
+from templc.runtime.parser.grammar import Response as Response
 from templc.runtime.renderer import Info as Info
 from templc.runtime.renderer import Renderer as Renderer
 from templc.runtime.text import after as after
 from templc.runtime.text import after_last as after_last
 from templc.runtime.text import before as before
+from templc.runtime.text import date_text as date_text
 from templc.runtime.text import text_or_json as text_or_json
 from templc.runtime.text import text_or_python as text_or_python
 from templc.runtime.text import to_json as to_json
+from templc.runtime.text import to_python as to_python
 from templc.runtime.writer import Arguments as Arguments
 from templc.runtime.writer import CallId as CallId
 from templc.runtime.writer import Content as Content

@@ -100,14 +100,17 @@ def write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, fut
         parts["closer"](renderer, out, message, past, future)
     out.sampling = False
     if "prefill" in parts:
-        out.unsample(start, prefill_text(renderer, past, out.tools if out.tools_given else None))
+        tools = out.tools if out.tools_given else None
+        out.unsample(start, prefill_text(renderer, past, tools, out.lead))
     if "trailer" in parts:
         parts["trailer"](renderer, out, message, past, future)
 
 
-def prefill_text(renderer: Renderer, past: Any, tools: Tools) -> str:
+def prefill_text(
+    renderer: Renderer, past: Any, tools: Tools, lead: Message | None = None
+) -> str:
     """What the generation prompt holds beyond the opener."""
-    scratch = Writer(tools)
+    scratch = Writer(tools, lead)
     renderer.parts["prefill"](renderer, scratch, PROMPT, past, None)
     return "".join(piece.text for piece in scratch.pieces)
 

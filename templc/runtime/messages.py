@@ -15,7 +15,8 @@ from typing import Any
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import join_parts
-from templc.runtime.text import to_json
+from templc.runtime.spelled import holds, spells
+from templc.runtime.text import Verbatim, to_json
 
 _FILTERS = {
     "": lambda text: text,
@@ -31,12 +32,16 @@ _FILTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call; `arguments` is a mapping, or a string that is written byte for byte."""
+    """One tool call; `arguments` is a mapping, or a string that is written byte for byte.
+
+    `raw`: how a model spelled single arguments, by name; written where it still means the value.
+    """
 
     name: str
     arguments: Any
     id: str = ""
     type: str = "function"
+    raw: Mapping[str, str] = field(default_factory=dict)
 
     def items(self) -> Iterator[Argument]:
         """The arguments one by one, for formats that write each with its name; a JSON string is decoded."""
@@ -47,7 +52,11 @@ class Call:
             raise MessageError(
                 f"the arguments of the call to `{self.name}` are not an object", field="tool_calls"
             )
-        return (Argument(str(name), value) for name, value in arguments.items())
+        return (Argument(str(name), self._spelled(name, value)) for name, value in arguments.items())
+
+    def _spelled(self, name: Any, value: Any) -> Any:
+        raw = self.raw.get(name)
+        return raw if isinstance(raw, str) and spells(raw, value) else value
 
     def _decoded(self, text: str) -> Any:
         try:
@@ -103,6 +112,7 @@ class MessageRules:
     lists: str = "refuse"
     lists_by_role: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
+    between: str = ""
     call_id: str = ""
 
 
@@ -159,7 +169,8 @@ class Reader:
                 return content, False, None
             case list() | tuple():
                 policy = self.rules.lists_by_role.get(role, self.rules.lists)
-                return join_parts(content, self.rules.parts, policy if self.as_template else "join")
+                found = policy if self.as_template else "join"
+                return join_parts(content, self.rules.parts, found, self.rules.between)
         raise MessageError(
             f"content is a {type(content).__name__}",
             field="content",
@@ -196,11 +207,15 @@ class Reader:
         if not call_id and self.rules.call_id and not self.as_template:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
         self.calls += 1
+        arguments, sampled = function.get("arguments"), function.get("raw_arguments")
+        if isinstance(sampled, str) and holds(sampled, arguments):
+            arguments = Verbatim(sampled)
         return Call(
             name,
-            self._arguments(function.get("arguments"), name),
+            self._arguments(arguments, name),
             str(call_id),
             str(raw.get("type") or "function"),
+            sampled if isinstance(sampled, Mapping) else {},
         )
 
     def _arguments(self, arguments: object, name: str) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Literal
 
@@ -17,9 +18,12 @@ Value = bool | str | None
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it."""
+    """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it.
 
-    type: Literal["bool", "text", "choice", "token"]
+    A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
+    """
+
+    type: Literal["bool", "text", "choice", "token", "date"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
@@ -47,6 +51,8 @@ def _cure(name: str, known: Mapping[str, Option]) -> str:
 
 
 def _value(name: str, option: Option, value: object) -> Value:
+    if option.type == "date" and value is not None:
+        return _date(name, value)
     wanted: type = bool if option.type == "bool" else str
     if value is None:
         raise OptionError(f"the option `{name}` is None", help="leave it out to keep it unset")
@@ -58,3 +64,16 @@ def _value(name: str, option: Option, value: object) -> Value:
             f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}"
         )
     return value  # type: ignore[return-value]
+
+
+def _date(name: str, value: object) -> str:
+    """A date in ISO form."""
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    try:
+        return datetime.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise OptionError(
+            f"the option `{name}` is {value!r}",
+            help='it must be a date: datetime.date(2026, 3, 4) or "2026-03-04"',
+        ) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 Status = Literal["ok", "truncated", "malformed", "unclosed_reasoning"]
@@ -11,7 +11,9 @@ Status = Literal["ok", "truncated", "malformed", "unclosed_reasoning"]
 class ParsedSpan(NamedTuple):
     """Tokens `start` to `end` (exclusive) of the completion, and what they are.
 
-    kind: reasoning, content, tool_call, stop, scaffold, incomplete or after_stop.
+    kind: reasoning, content, tool_call, stop, after_stop, incomplete (bytes of a character that never ended), or
+    scaffold, which is what the format writes around the fields. A token belongs to the kind of its first character.
+    For a completion given as text, characters are counted in place of tokens.
     """
 
     start: int
@@ -29,14 +31,30 @@ class ParseIssue(NamedTuple):
     raw: str = ""
 
 
+class Delta(NamedTuple):
+    """What a streaming parser gives out: never taken back.
+
+    kind: reasoning, content, tool_name or tool_arguments. text: what is added to the field; for arguments their
+    sampled text (empty where the format writes them one by one). index: which call, -1 for text. value: the decoded
+    arguments.
+    """
+
+    kind: str
+    text: str
+    index: int = -1
+    value: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """The message that a completion says.
 
     message: OpenAI-style; each tool call keeps the sampled text of its arguments under `function.raw_arguments`
     beside the decoded `function.arguments`. status: the first that applies of truncated, unclosed_reasoning,
-    malformed, ok. canonical: rendering the message again gives the sampled text. spans: every token of the completion,
-    in order, in exactly one span. stop: the id that ended it, None where it was cut off.
+    malformed, ok. canonical: rendering the message again gives the sampled text, but for the stop where it is
+    missing. differs: the first token that the rendering would not have; None where it gives all of them. spans: every
+    token of the completion, in order, in exactly one span. stop: the id that ended it, for a text that ends sampling
+    the last id; None where it was cut off, and for completions given as text. text: the completion as text.
     """
 
     message: dict[str, Any]
@@ -44,7 +62,8 @@ class Parsed:
     errors: tuple[ParseIssue, ...] = ()
     notes: tuple[ParseIssue, ...] = ()
     canonical: bool = True
+    differs: int | None = None
     spans: tuple[ParsedSpan, ...] = ()
     stop: int | None = None
+    stop_text: str = ""
     text: str = ""
-    fields: dict[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from templc.runtime.errors import MessageError
 
 
 def join_parts(
-    parts: Sequence[Any], media: Mapping[str, str], policy: str
+    parts: Sequence[Any], media: Mapping[str, str], policy: str, between: str = ""
 ) -> tuple[str, bool, str | None]:
     """(text, whether the template does not read it as text, reasoning of thinking parts)."""
     match policy:
@@ -29,7 +29,7 @@ def join_parts(
     thoughts: list[str] = []
     for part in parts:
         _sort(part, media, texts, thoughts)
-    return "".join(texts), False, "".join(thoughts) if thoughts else None
+    return between.join(texts), False, "".join(thoughts) if thoughts else None
 
 
 def _sort(part: Any, media: Mapping[str, str], texts: list[str], thoughts: list[str]) -> None:

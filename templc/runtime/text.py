@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 
-from templc.runtime.errors import MessageError
+from templc.runtime.errors import MessageError, OptionError
 
 
 def after(text: str, mark: str) -> str:
@@ -27,10 +28,18 @@ def before(text: str, mark: str) -> str:
     return text.partition(mark)[0]
 
 
+class Verbatim(str):
+    """JSON text that is written as it is, whatever writes it: arguments as a model sampled them."""
+
+    __slots__ = ()
+
+
 def to_json(
     value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None
 ) -> str:
     """JSON as published templates write it; MessageError for what JSON cannot hold."""
+    if isinstance(value, Verbatim):
+        return str(value)
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
     except (TypeError, ValueError, RecursionError) as error:
@@ -47,3 +56,27 @@ def text_or_python(value: object) -> str:
     if isinstance(value, str):
         return value
     return to_json(value) if isinstance(value, Mapping | list | tuple) else str(value)
+
+
+def to_python(value: object) -> str:
+    """A string as it is, anything else as Python's `str` writes it."""
+    return value if isinstance(value, str) else str(value)
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def date_text(value: str | None, form: str) -> str:
+    """A date, given in ISO form, as `strftime` writes it in English: %Y %m %d %H %M %S %B %b are known."""
+    if value is None:
+        raise OptionError(
+            "this format writes the date, and none is set",
+            help='give one, such as now="2026-03-04": a clock is never read',
+        )
+    when = datetime.fromisoformat(value)
+    month = _MONTHS[when.month - 1]
+    named = form.replace("%B", month).replace("%b", month[:3])
+    return when.strftime(named)

@@ -1,0 +1,56 @@
+"""What each filter of the language does, as a function of a value and the filter's argument ("" without one).
+
+`FUNCTIONS["strip"](" a ", "")` is `"a"`. The interpreter and the prover run these; generated code spells the same
+filters as `model/filters.py` has them, and a test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from templc.runtime.encoders import (
+    coder_xml,
+    gemma_declaration,
+    gemma_value,
+    mistral_tool,
+    typescript,
+)
+from templc.runtime.text import (
+    after,
+    after_last,
+    before,
+    date_text,
+    text_or_json,
+    text_or_python,
+    to_json,
+    to_python,
+)
+
+FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
+    "strip": lambda value, _: value.strip(),
+    "lstrip": lambda value, _: value.lstrip(),
+    "rstrip": lambda value, _: value.rstrip(),
+    "strip_newlines": lambda value, _: value.strip("\n"),
+    "lstrip_newlines": lambda value, _: value.lstrip("\n"),
+    "rstrip_newlines": lambda value, _: value.rstrip("\n"),
+    "after": after,
+    "after_last": after_last,
+    "before": before,
+    "remove": lambda value, mark: value.replace(mark, ""),
+    "capitalize": lambda value, _: value.capitalize(),
+    "json": lambda value, _: to_json(value),
+    "json_compact": lambda value, _: to_json(value, separators=(",", ":")),
+    "json_indent": lambda value, _: to_json(value, indent=4),
+    "text_or_json": lambda value, _: text_or_json(value),
+    "text_or_python": lambda value, _: text_or_python(value),
+    "python": lambda value, _: to_python(value),
+    "date": date_text,
+    "coder_xml": lambda value, _: coder_xml(value),
+    "coder_xml_python": lambda value, _: coder_xml(value, scalars="python"),
+    "coder_xml_enum": lambda value, _: coder_xml(value, scalars="python", enum=True),
+    "mistral_tool": lambda value, _: mistral_tool(value),
+    "typescript": lambda value, _: typescript(value),
+    "gemma": lambda value, _: gemma_value(value),
+    "gemma_declaration": lambda value, _: gemma_declaration(value),
+}

@@ -1,0 +1,72 @@
+"""Literal text cut at control tokens: `"\\n</think>\\n\\n"` is `Anchor("</think>", pre="\\n", post="\\n\\n")`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from templc.runtime.parser.grammar import Anchor, Blank
+
+_EDGES = re.compile(r"(\s*)(.*?)(\s*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Splits literals; `controls` are the control tokens of the format, as text."""
+
+    controls: tuple[str, ...]
+    _pattern: re.Pattern[str] | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        longest = sorted(set(self.controls), key=lambda text: (-len(text), text))
+        pattern = re.compile("|".join(map(re.escape, longest))) if longest else None
+        object.__setattr__(self, "_pattern", pattern)
+
+    def found(self, text: str) -> list[tuple[int, int]]:
+        """Where control tokens stand."""
+        return [match.span() for match in self._pattern.finditer(text)] if self._pattern else []
+
+    def split(self, text: str) -> list[Anchor | Blank]:
+        """White space stays apart; control tokens with nothing but white space between them are anchors each."""
+        places = self.found(text)
+        if not places:
+            return _spaced(text)
+        cuts: list[tuple[int, int]] = [places[0]]
+        for start, end in places[1:]:
+            if text[cuts[-1][1] : start].strip():
+                cuts[-1] = (cuts[-1][0], end)
+            else:
+                cuts.append((start, end))
+        found: list[Anchor | Blank] = []
+        done = 0
+        for start, end in cuts:
+            found.append(Anchor(text[start:end], pre=text[done:start]))
+            done = end
+        last = found[-1]
+        assert isinstance(last, Anchor)
+        return [*found[:-1], Anchor(last.core, last.pre, text[done:])]
+
+    def head(self, text: str) -> tuple[str, Anchor, str] | None:
+        """White space, the first anchor and what follows it; None where the text is blank."""
+        places = self.found(text)
+        if places and not text[: places[0][0]].strip():
+            start, end = places[0]
+            return text[:start], Anchor(text[start:end]), text[end:]
+        line = re.match(r"(\s*)([^\n]*[^\s])", text)
+        return (line[1], Anchor(line[2]), text[line.end() :]) if line else None
+
+    def tail(self, text: str) -> tuple[str, Anchor, str] | None:
+        """What precedes the last anchor, the anchor, and white space; None where the text is blank."""
+        places = self.found(text)
+        if places and not text[places[-1][1] :].strip():
+            start, end = places[-1]
+            return text[:start], Anchor(text[start:end]), text[end:]
+        line = re.search(r"([^\s\n][^\n]*?)(\s*)\Z", text)
+        return (text[: line.start()], Anchor(line[1]), line[2]) if line else None
+
+
+def _spaced(text: str) -> list[Anchor | Blank]:
+    match = _EDGES.match(text)
+    assert match is not None
+    pre, core, post = match.groups()
+    return [Anchor(core, pre, post)] if core else [Blank(text)] if text else []

@@ -1,0 +1,156 @@
+"""How a format writes one call, read off its loop over calls: as JSON, as fields, or argument by argument.
+
+`<tool_call>\\n{"name": "${call.name}", "arguments": ${call.arguments|json}}\\n</tool_call>` is
+`JsonCall(Anchor("<tool_call>", post="\\n"), Anchor("</tool_call>", pre="\\n"))`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from templc.ir.literals import Literals
+from templc.ir.ops import Body, Each, Ops, Text, When, Write
+from templc.model.expr import Ref, Test, Value
+from templc.runtime.parser.grammar import (
+    ArgumentCall,
+    BareCall,
+    CallShape,
+    FieldCall,
+    JsonCall,
+    Part,
+)
+
+_MARK = "\x00"
+_Run = list[str | Part | Each]
+
+
+def call_shape(loop: Each, literals: Literals) -> tuple[CallShape, str] | None:
+    """The encoding of one call and the white space before it; None for one that cannot be told from text."""
+    run, quoted = _run(loop.do)
+    match run:
+        case [str(), *_, str()]:
+            pass
+        case _:
+            return None
+    arguments = next((at for at, item in enumerate(run) if isinstance(item, Each)), None)
+    if arguments is not None:
+        return _by_argument(run, arguments, literals)
+    return _as_json(run, quoted, literals) or _as_fields(run, literals)
+
+
+def _run(ops: Ops) -> tuple[_Run, set[str]]:
+    """Texts, parts and the inner loop, in order; and the parts that a filter puts into quotes."""
+    run: _Run = []
+    quoted: set[str] = set()
+    for op in ops:
+        match op:
+            case Write(parts):
+                for part in parts:
+                    _add(run, part.text if isinstance(part, Text) else _part(part, quoted))
+            case When():
+                inner, more = _run(_usual(op))
+                quoted |= more
+                for item in inner:
+                    _add(run, item)
+            case Each(over="arguments"):
+                run.append(op)
+            case Each():
+                continue
+    return run, quoted
+
+
+def _usual(op: When) -> Ops:
+    """The side that is written unless the caller asks for the template's own mistakes."""
+    match op.cond:
+        case Test("truth", Value(Ref("option", "as_template"))):
+            return op.otherwise
+        case _:
+            return op.then or op.otherwise
+
+
+def _part(body: Body, quoted: set[str]) -> Part:
+    ref = body.value.ref
+    name = ref.part or ref.name
+    if any(use.name.startswith("json") for use in body.value.filters):
+        quoted.add(name)
+    return Part(name)
+
+
+def _add(run: _Run, item: str | Part | Each) -> None:
+    if isinstance(item, str) and run and isinstance(run[-1], str):
+        run[-1] += item
+    elif item != "":
+        run.append(item)
+
+
+def _as_json(run: _Run, quoted: set[str], literals: Literals) -> tuple[CallShape, str] | None:
+    first, last = str(run[0]), str(run[-1])
+    if "{" not in first or "}" not in last:
+        return None
+    opening, closing = (
+        literals.head(first[: first.index("{")]),
+        literals.tail(last[last.rindex("}") + 1 :]),
+    )
+    keys = _keys(_spelled(run, quoted, first.index("{"), last.rindex("}") + 1))
+    if first.startswith("{") and last.endswith("}") and {"name", "arguments"} <= keys.keys():
+        return BareCall(keys["name"], keys["arguments"]), ""
+    if opening is None or closing is None or "name" not in keys or "arguments" not in keys:
+        return None
+    open_anchor = replace(opening[1], post=opening[2])
+    close_anchor = replace(closing[1], pre=closing[0], post=closing[2])
+    shape = JsonCall(open_anchor, close_anchor, keys["name"], keys["arguments"], keys.get("id", ""))
+    return shape, opening[0]
+
+
+def _spelled(run: _Run, quoted: set[str], start: int, end: int) -> str:
+    """The object as JSON with a mark in place of each part."""
+    texts = [item if isinstance(item, str) else "" for item in run]
+    texts[-1], texts[0] = texts[-1][:end], texts[0][start:]
+    for at, item in enumerate(run):
+        if isinstance(item, Part):
+            mark = json.dumps(_MARK + item.name)
+            bare = item.name != "arguments" and item.name not in quoted
+            texts[at] = mark[1:-1] if bare else mark
+    return "".join(texts)
+
+
+def _keys(text: str) -> dict[str, str]:
+    """Part to key of a flat JSON object whose values are marks."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        value[1:]: key
+        for key, value in found.items()
+        if isinstance(value, str) and value.startswith(_MARK)
+    }
+
+
+def _as_fields(run: _Run, literals: Literals) -> tuple[CallShape, str] | None:
+    opening, closing = literals.head(str(run[0])), literals.tail(str(run[-1]))
+    if opening is None or closing is None:
+        return None
+    inner = _trimmed([opening[2], *run[1:-1], closing[0]])
+    return FieldCall(opening[1], replace(closing[1], post=closing[2]), *inner), opening[0]
+
+
+def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str] | None:
+    opening, closing = literals.head(str(run[0])), literals.tail(str(run[-1]))
+    loop = run[at]
+    if opening is None or closing is None or not isinstance(loop, Each):
+        return None
+    head: _Run = [opening[2], *run[1:at]]
+    for item in _run(loop.open)[0]:
+        _add(head, item)
+    tail = "".join(str(item) for item in (*_run(loop.close)[0], closing[0]))
+    argument = _trimmed(_run(loop.do)[0])
+    close_anchor = replace(closing[1], post=closing[2])
+    return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail), opening[0]
+
+
+def _trimmed(run: _Run) -> tuple[str | Part, ...]:
+    return tuple(item for item in run if item != "" and not isinstance(item, Each))

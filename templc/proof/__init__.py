@@ -1,0 +1,1 @@
+"""What can be promised: stability tables with witnesses, and what of a text a tokenizer keeps apart."""

@@ -1,0 +1,254 @@
+"""Atoms: what a program reads of one message of a role, once everything fixed is filled in.
+
+    known(cond, "assistant", settings)     `user or calls` becomes `calls`
+    atoms_of(program, "user", settings)    every test that a step, check, fact or predicate makes on a user message
+
+Two kinds of atom are read by no condition of the spec, and decide all the same whether two branches write the
+same text: whether a value is empty, and whether two filters of one field agree (`Alike`). They are added for the
+values that stand under a condition on the future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+
+from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, When, Write, walk
+from templc.model import expr
+from templc.model.expr import Cond, Const, Fact, Ref, Test, Value
+from templc.proof.values import Alike, Atom, Settings, filtered, holds
+from templc.runtime.messages import Message
+
+CALLS = Test("truth", Value(Ref("message", "calls")))
+_ONLY_ASSISTANT = frozenset({"reasoning", "calls"})
+
+
+def known(cond: Cond, role: str, settings: Settings) -> Cond:
+    """The condition with roles, options, tools and predicates filled in; facts and loop items stay."""
+    match cond:
+        case expr.Or(terms):
+            return expr.disjunction(*(known(term, role, settings) for term in terms))
+        case expr.And(terms):
+            return expr.conjunction(*(known(term, role, settings) for term in terms))
+        case expr.Not(term):
+            return expr.negation(known(term, role, settings))
+        case expr.RoleIs(wanted):
+            return Const(role == wanted)
+        case expr.Predicate(term=term):
+            return known(term, role, settings)
+        case expr.Test(value=value) | expr.Counted(value=value):
+            return Const(holds(cond, Message(role), settings)) if fixed(value, role) else cond
+        case expr.Quantified() if role != "assistant":
+            return Const(cond.quantifier == "every")
+        case _:
+            return cond
+
+
+def fixed(value: Value, role: str) -> bool:
+    """Whether a value is the same for every message of a role."""
+    ref = value.ref
+    match ref.scope:
+        case "option" | "tools":
+            return True
+        case "message":
+            only = ref.name in _ONLY_ASSISTANT and role != "assistant"
+            # Lists of parts are joined before anything is read, unless rendering as the template does.
+            return bool(role) and (ref.name in ("role", "parts") or only)
+        case _:
+            return False
+
+
+def specialised(ops: Ops, role: str, settings: Settings) -> Ops:
+    """The operations with every condition made `known`, decided ones resolved."""
+    return tuple(kept for op in ops for kept in _specialised(op, role, settings))
+
+
+def _specialised(op: Op, role: str, settings: Settings) -> Ops:
+    match op:
+        case Write():
+            return (op,)
+        case When(cond, then, otherwise, span):
+            found = known(cond, role, settings)
+            yes, no = (specialised(block, role, settings) for block in (then, otherwise))
+            if isinstance(found, Const):
+                return yes if found.value else no
+            return (When(found, yes, no, span),)
+        case Each(variable, over, of, opening, do, between, close, span):
+            blocks = (specialised(block, role, settings) for block in (opening, do, between, close))
+            return (Each(variable, over, of, *blocks, span),)
+
+
+def turn(program: Program, role: str, settings: Settings) -> Ops:
+    """Every operation of a role's turn."""
+    found = program.roles[role]
+    if isinstance(found, Plain):
+        return specialised(found.ops, role, settings)
+    parts = (found.opener, found.body, found.closer, found.trailer)
+    return tuple(op for part in parts for op in specialised(part, role, settings))
+
+
+def leaves_of(cond: Cond) -> Iterator[Cond]:
+    """The atoms and facts of a condition; predicates must have been filled in."""
+    match cond:
+        case expr.Or(terms) | expr.And(terms):
+            for term in terms:
+                yield from leaves_of(term)
+        case expr.Not(term):
+            yield from leaves_of(term)
+        case expr.Const():
+            return
+        case _:
+            yield cond
+
+
+def atoms_of(program: Program, role: str, settings: Settings) -> tuple[Atom, ...]:
+    """All atoms of messages of a role, in the order in which they are read."""
+    found: dict[Atom, None] = {}
+    for cond in _conditions(program, role, settings):
+        for leaf in leaves_of(cond):
+            if not isinstance(leaf, Fact) and _scope(leaf) not in ("item", "lead"):
+                found.setdefault(leaf)  # type: ignore[arg-type]
+    for atom in _delta(turn(program, role, settings), "message"):
+        if not (isinstance(atom, Test) and fixed(atom.value, role)):
+            found.setdefault(atom)
+    if role == "assistant":
+        found.setdefault(CALLS)
+        for test in opener_tests(program):
+            found.setdefault(test)
+    if role == "system" and program.hoisting:
+        for atom in _hoisted(program):
+            found.setdefault(atom)
+    return tuple(found)
+
+
+def _conditions(program: Program, role: str, settings: Settings) -> Iterator[Cond]:
+    """Every condition that is evaluated on a message of the role."""
+    for op in walk(turn(program, role, settings)):
+        if isinstance(op, When):
+            yield op.cond
+    for check in program.checks.get(role, ()):
+        yield known(check.cond, role, settings)
+    for fact in (*program.past, *program.future):
+        for term in (fact.term, fact.among):
+            if term is not None:
+                yield known(term, role, settings)
+    if role == "system":
+        tests = (test for test in lead_tests(program, settings) if test.value.ref.part)
+        yield from (on_lead(test) for test in tests)
+
+
+def lead_tests(program: Program, settings: Settings) -> tuple[Test, ...]:
+    """What turns, finish and prompt read of the leading system message."""
+    blocks = [turn(program, role, settings) for role in program.roles]
+    blocks += [specialised(ops, "", settings) for ops in (program.finish, program.prompt)]
+    found: dict[Test, None] = {}
+    for block in blocks:
+        conds = [op.cond for op in walk(block) if isinstance(op, When)]
+        for leaf in (*(leaf for cond in conds for leaf in leaves_of(cond)), *_delta(block, "lead")):
+            if isinstance(leaf, Test) and leaf.value.ref.scope == "lead":
+                found.setdefault(leaf)
+    return tuple(found)
+
+
+def on_lead(test: Test) -> Test:
+    """A test on the leading system message, as a test on a message."""
+    ref = Ref("message", test.value.ref.part)
+    return Test(test.kind, Value(ref, test.value.filters), test.argument)
+
+
+def _scope(cond: Cond) -> str:
+    value = getattr(cond, "value", None)
+    return value.ref.scope if isinstance(value, Value) else ""
+
+
+def reads_future(cond: Cond) -> bool:
+    """Whether a condition reads a fact about later messages."""
+    return any(isinstance(leaf, Fact) and leaf.horizon == "future" for leaf in leaves_of(cond))
+
+
+def _delta(ops: Ops, scope: str) -> Iterator[Atom]:
+    """Emptiness and likeness of what stands under conditions on the future, of the message or the leading one."""
+    values: dict[Value, None] = {}
+    for op in walk(ops):
+        if isinstance(op, When) and reads_future(op.cond):
+            for value in _bodies((*op.then, *op.otherwise), scope):
+                values.setdefault(value)
+    yield from emptiness(values)
+
+
+def emptiness(values: Iterable[Value]) -> Iterator[Atom]:
+    """Whether each value is empty, and which values of one field are alike."""
+    found = list(values)
+    for value in found:
+        yield Test("truth", value)
+    for first, second in combinations(found, 2):
+        if first.ref == second.ref:
+            yield Alike(first, second)
+
+
+def opener_tests(program: Program) -> tuple[Test, ...]:
+    """Whether there is text for each hole of the opener, which the prompt writes without a message."""
+    return tuple(Test("truth", value) for value in _bodies(program.assistant.opener))
+
+
+def _bodies(ops: Ops, scope: str = "message") -> Iterator[Value]:
+    for op in walk(ops):
+        if isinstance(op, Write):
+            for part in op.parts:
+                if isinstance(part, Body) and part.value.ref.scope == scope:
+                    yield part.value
+
+
+def _hoisted(program: Program) -> Iterator[Atom]:
+    """Emptiness of what the head writes of each system message."""
+    values: dict[Value, None] = {}
+    for op in walk(program.head):
+        if isinstance(op, Each) and op.over == "systems":
+            for inner in walk(op.do):
+                if isinstance(inner, Write):
+                    for part in inner.parts:
+                        if isinstance(part, Body) and part.value.ref.name == op.variable:
+                            values.setdefault(of_message(part.value))
+    yield from emptiness(values)
+
+
+def of_message(value: Value) -> Value:
+    """A value of a hoisted system message (`s.content`), as a value of the message itself."""
+    return Value(Ref("message", value.ref.part), value.filters)
+
+
+Bits = Mapping[Atom, bool]
+
+
+def truth(cond: Cond, bits: Bits, facts: Mapping[Fact, bool]) -> bool | None:
+    """The truth of a `known` condition; None where it hangs on a loop item."""
+    match cond:
+        case expr.Const(value):
+            return value
+        case expr.Not(term):
+            found = truth(term, bits, facts)
+            return None if found is None else not found
+        case expr.And(terms) | expr.Or(terms):
+            winner = isinstance(cond, expr.Or)
+            values = [truth(term, bits, facts) for term in terms]
+            if winner in values:
+                return winner
+            return None if None in values else not winner
+        case Fact():
+            return facts[cond]
+        case _:
+            return bits.get(cond)  # type: ignore[arg-type]
+
+
+def literal(value: Value, role: str, settings: Settings) -> str | None:
+    """The text of a value that is the same for every message of the role, None for any other."""
+    ref = value.ref
+    match ref.scope:
+        case "option":
+            return str(filtered(settings.options[ref.name] or "", value.filters) or "")
+        case "message" if role and ref.name == "role":
+            return str(filtered(role, value.filters))
+        case "message" if ref.name == "reasoning" and role != "assistant":
+            return ""
+        case _:
+            return None

@@ -1,0 +1,124 @@
+"""Certificates: for every stable cell, a proof that a small independent program can check (`recheck`).
+
+    data = certificate(prove(program))      plain data, ready for JSON
+
+The proof of a cell is an invariant: triples (past, old view, new view) that hold where the conversation goes on,
+closed under every message that can stand before, with equal emissions at each. `pasts` are the reachable past
+states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
+
+Only re-render and continuation of stable cells are certified; a witness is the certificate of any other cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from templc.model.expr import Fact
+from templc.proof.joint import COMPLETION, END, Ending, Place
+from templc.proof.classes import MessageClass
+from templc.proof.machine import FIRST, Machine, State
+from templc.proof.stability import Stability
+
+VERSION = 1
+Triple = tuple[State, State, State]
+
+
+def certificate(stability: Stability) -> dict[str, Any]:
+    """The certificate of a table: settings, the names of the state bits, and an invariant for each stable cell."""
+    machine, program = stability.machine, stability.program
+    pasts = stability.walk.alphabet.pasts
+    cells = [cell.place for cell in stability.cells if cell.verdict in ("stable", "refused")]
+    return {
+        "version": VERSION,
+        "format": program.format,
+        "options": dict(machine.settings.options),
+        "tools": machine.settings.tools,
+        "past": [fact.name for fact in _shared(machine)],
+        "future": [fact.name for fact in machine.future_facts],
+        "pasts": sorted({digits(past[: len(_shared(machine))]) for past in pasts}),
+        "cells": [
+            {
+                "after": place.after,
+                "then": place.then,
+                "invariant": sorted(_written(machine, _invariant(stability, place))),
+            }
+            for place in cells
+        ],
+    }
+
+
+def _shared(machine: Machine) -> tuple[Fact, ...]:
+    """The past facts that a certificate speaks of: those of the program, and whether it is the first message."""
+    return tuple(dict.fromkeys((*machine.program.past, FIRST)))
+
+
+def _written(machine: Machine, triples: set[Triple]) -> set[str]:
+    size = len(_shared(machine))
+    return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
+
+
+def digits(state: State) -> str:
+    """A state as digits: (True, False) is "10"."""
+    return "".join("1" if bit else "0" for bit in state)
+
+
+def _invariant(stability: Stability, place: Place) -> set[Triple]:
+    """The triples of a cell: those in front of its last messages, and all that go before."""
+    machine = stability.machine
+    pasts = stability.walk.alphabet.pasts
+    found = {triple for past in pasts for triple in _joints(stability, place, past)}
+    into: dict[State, list[tuple[State, MessageClass]]] = {}
+    for past in pasts:
+        for one in machine.classes:
+            if machine.admits(past, one):
+                into.setdefault(machine.after(past, one), []).append((past, one))
+    queue = list(found)
+    for past, old, new in queue:
+        for before, one in into.get(past, ()):
+            triple = (before, machine.before(old, one), machine.before(new, one))
+            if triple[1] != triple[2] and triple not in found:
+                found.add(triple)
+                queue.append(triple)
+    return found
+
+
+def _joints(stability: Stability, place: Place, past: State) -> set[Triple]:
+    """What the message in front of the last one sees, for every way to end and go on."""
+    machine, walk = stability.machine, stability.walk
+    found = set()
+    for last in machine.classes:
+        if (place.prompted or last.role == place.after) and machine.admits(past, last):
+            for ending in endings(machine, place, past, last):
+                for end in machine.ends:
+                    views = walk.joint.views(place.prompted, ending, end)
+                    old, new = (machine.before(view, last) for view in views)
+                    if old != new:
+                        found.add((past, old, new))
+    return found
+
+
+def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> list[Ending]:
+    """Every way to go on behind a last message, by classes."""
+    found: list[tuple[MessageClass, ...]] = [()]
+    if place.after == COMPLETION:
+        found = [(one,) for one in machine.classes if one.role == "assistant" and not _named(machine, one)]
+    if place.then != END:
+        found = [(*head, one) for head in found for one in machine.classes if one.role == place.then]
+    behind = machine.after(past, last)
+    return [
+        Ending(last, added, place.after == COMPLETION)
+        for added in found
+        if _accepted(machine, behind, added)
+    ]
+
+
+def _named(machine: Machine, one: MessageClass) -> bool:
+    return any(one.bits[test] for test in machine.opener_tests)
+
+
+def _accepted(machine: Machine, past: State, added: tuple[MessageClass, ...]) -> bool:
+    for one in added:
+        if not machine.admits(past, one):
+            return False
+        past = machine.after(past, one)
+    return True

@@ -1,0 +1,188 @@
+"""Message classes: a role and the truth of every atom. They cover all messages, whatever their contents.
+
+    classes = message_classes(program, settings)
+
+Every combination of atoms is a class unless it is impossible by one of the rules of `impossible`; a class that no
+representative realises is kept, since leaving it out would need a proof that it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from templc.ir.ops import Program
+from templc.model.expr import Test, Value
+from templc.proof.atoms import atoms_of
+from templc.proof.representatives import Raw, candidates
+from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
+from templc.runtime.messages import Message
+
+ROLES = ("system", "developer", "user", "tool", "assistant")
+KEPT = 4
+Extra = frozenset[tuple[str, Atom]]
+LIMIT = 4_096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageClass:
+    """A role and the truth of each atom; `examples` are messages in it, as given and as read."""
+
+    role: str
+    bits: Mapping[Atom, bool]
+    examples: tuple[tuple[Raw, Message], ...] = field(default=())
+
+    @property
+    def key(self) -> tuple[str, tuple[bool, ...]]:
+        return self.role, tuple(self.bits.values())
+
+
+class TooMany(Exception):
+    """A format reads so much of a message that its classes cannot be listed."""
+
+
+def roles_of(program: Program) -> tuple[str, ...]:
+    """The roles whose messages the format accepts."""
+    return tuple(role for role in ROLES if role in program.roles)
+
+
+def message_classes(
+    program: Program, settings: Settings, extra: Extra = frozenset()
+) -> tuple[MessageClass, ...]:
+    """All classes, role by role, those with the simplest example first; `extra` atoms are told apart too."""
+    found: list[MessageClass] = []
+    for role in roles_of(program):
+        more = sorted((atom for of, atom in extra if of == role), key=repr)
+        atoms = tuple(dict.fromkeys((*atoms_of(program, role, settings), *more)))
+        found += _classes(program, role, settings, atoms)
+    return tuple(found)
+
+
+def _classes(
+    program: Program, role: str, settings: Settings, atoms: tuple[Atom, ...]
+) -> list[MessageClass]:
+    if 2 ** len(atoms) > LIMIT:
+        raise TooMany(f"{len(atoms)} tests on one {role} message")
+    wanted = [bits for bits in product((False, True), repeat=len(atoms)) if _possible(atoms, bits)]
+    examples: dict[tuple[bool, ...], list[tuple[Raw, Message]]] = {}
+    for raw, message in candidates(program, role, atoms):
+        bits = tuple(holds(atom, message, settings) for atom in atoms)
+        found = examples.setdefault(bits, [])
+        if len(found) < KEPT:
+            found.append((raw, message))
+        if len(examples) == len(wanted) and all(len(kept) == KEPT for kept in examples.values()):
+            break
+    order = [*examples, *(bits for bits in wanted if bits not in examples)]
+    return [
+        MessageClass(role, dict(zip(atoms, bits, strict=True)), tuple(examples.get(bits, ())))
+        for bits in order
+    ]
+
+
+def class_of(
+    message: Message, classes: Mapping[tuple[str, tuple[bool, ...]], MessageClass], settings: Settings
+) -> MessageClass:
+    """The class of a canonical message; KeyError for a role that the format does not have."""
+    sample = next(found for found in classes.values() if found.role == message.role)
+    bits = tuple(holds(atom, message, settings) for atom in sample.bits)
+    return classes[message.role, bits]
+
+
+def _possible(atoms: tuple[Atom, ...], bits: tuple[bool, ...]) -> bool:
+    return not impossible(dict(zip(atoms, bits, strict=True)))
+
+
+def impossible(bits: Mapping[Atom, bool]) -> bool:
+    """Whether no message can have these atoms, by one of these rules about the values of one field:
+
+    an empty value has only empty shortenings, and starts, ends and contains nothing; a value that is empty after
+    fewer filters is empty after more; values that are alike are empty together; a value that is a given text is
+    no other, and is empty after filters as that text is; two starts, or two ends, fit into each other; what starts or ends with X contains X;
+    what is missing is empty.
+    """
+    empty = {atom.value for atom, holds in bits.items() if _truth(atom) and not holds}  # type: ignore[union-attr]
+    full = {atom.value for atom, holds in bits.items() if _truth(atom) and holds}  # type: ignore[union-attr]
+    return (
+        any(_shortened(value, other) for value in full for other in empty)
+        or any(_contradicts(atom, holds, empty, full) for atom, holds in bits.items())
+        or _clash(bits, "starts", str.startswith)
+        or _clash(bits, "ends", str.endswith)
+        or _not_contained(bits)
+        or _two_texts(bits)
+    )
+
+
+def _truth(atom: Atom) -> bool:
+    return isinstance(atom, Test) and atom.kind == "truth"
+
+
+def _shortened(value: Value, other: Value) -> bool:
+    """Whether `value` is `other` after some more shortening filters."""
+    size = len(other.filters)
+    more = value.filters[size:]
+    same = value.ref == other.ref and value.filters[:size] == other.filters
+    return same and all(use.name in SHRINKING for use in more)
+
+
+def _contradicts(atom: Atom, holds: bool, empty: set[Value], full: set[Value]) -> bool:
+    match atom:
+        case Alike(first, second):
+            if holds:
+                return (first in empty and second in full) or (first in full and second in empty)
+            return first in empty and second in empty
+        case Test("starts" | "ends" | "contains", value, str(mark)):
+            return holds and bool(mark) and any(_shortened(value, other) for other in empty)
+        case Test("is", value, str(text)):
+            if not holds:
+                return False
+            return any(bool(text) for other in empty if _shortened(value, other)) or any(
+                not filtered(text, other.filters[len(value.filters) :])
+                for other in full
+                if _shortened(other, value)
+            )
+        case Test("is", value, None):
+            # An id that is missing may have been filled in from the call that it answers.
+            return holds and value in full and value.ref.name != "call_id"
+        case _:
+            return False
+
+
+def _marks(bits: Mapping[Atom, bool], kind: str) -> list[tuple[Value, str, bool]]:
+    return [
+        (atom.value, atom.argument, holds)
+        for atom, holds in bits.items()
+        if isinstance(atom, Test) and atom.kind == kind and isinstance(atom.argument, str)
+    ]
+
+
+def _clash(bits: Mapping[Atom, bool], kind: str, fits: object) -> bool:
+    """A text that starts with X starts with every start of X, and with nothing that X does not fit."""
+    marks = _marks(bits, kind)
+    for value, mark, holds in marks:
+        for other, longer, longer_holds in marks:
+            if value != other or mark == longer or not longer_holds:
+                continue
+            inside = fits(longer, mark)  # type: ignore[operator]
+            outside = fits(mark, longer)  # type: ignore[operator]
+            if (inside and not holds) or (holds and not inside and not outside):
+                return True
+    return False
+
+
+def _two_texts(bits: Mapping[Atom, bool]) -> bool:
+    given = [(value, text) for value, text, holds in _marks(bits, "is") if holds]
+    return len({value for value, _ in given}) < len(given)
+
+
+def _not_contained(bits: Mapping[Atom, bool]) -> bool:
+    outer = [
+        (value, mark) for kind in ("starts", "ends", "contains", "is") for value, mark, holds in
+        _marks(bits, kind) if holds
+    ]
+    return any(
+        value == other and mark in text
+        for value, mark, holds in _marks(bits, "contains")
+        if not holds
+        for other, text in outer
+    )

@@ -1,0 +1,197 @@
+"""Conditions: exactly when a cell of the table is stable, as few words as it takes.
+
+    condition = condition_of(walk, names, place)
+    condition.text      "the last message has reasoning and the appended message is not a query message"
+
+Every case of the cell becomes a row of truths (facts before and behind the last message, what the messages around
+the joint are, what would change among earlier ones) with its outcome. Columns that are not needed are dropped, and
+what is left is covered by the fewest, shortest terms. So the condition is exact by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from templc.model.expr import RoleIs
+from templc.proof.changes import changes
+from templc.proof.classes import MessageClass
+from templc.proof.joint import Place
+from templc.proof.letters import Letter
+from templc.proof.machine import State
+from templc.proof.minimise import Row, Term, cover, holds, needed, projected
+from templc.proof.search import Case, Walk
+from templc.proof.vocabulary import Named, Values, Vocabulary, preference
+from templc.proof.words import Said, about, led, listed, placed
+
+ROLE = 7
+LAST, ANSWER, NEXT = "the last message", "the sampled message", "the appended message"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One variable of a condition: its words, and how readily it is dropped (least first)."""
+
+    said: Said
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When a cell is stable: one of the terms holds. `columns` are the kept ones of the cell's table."""
+
+    columns: tuple[int, ...]
+    terms: tuple[Term, ...]
+    said: tuple[Said, ...]
+
+    def holds(self, row: Row) -> bool:
+        """The truth on a full row of the cell's table."""
+        kept = tuple(row[column] for column in self.columns)
+        return any(holds(term, kept) for term in self.terms)
+
+    @property
+    def text(self) -> str:
+        """The condition in words; what all terms share is said once."""
+        shared = tuple(
+            values[0] if len(set(values)) == 1 else None for values in zip(*self.terms, strict=True)
+        )
+        own = [
+            tuple(None if both == want else want for both, want in zip(shared, term, strict=True))
+            for term in self.terms
+        ]
+        if len(self.terms) == 1 or not any(want is not None for want in shared):
+            return ", or ".join(self._words(term) for term in self.terms)
+        either = ", or ".join(self._words(term) for term in own)
+        return f"{self._words(shared)}, and either {either}"
+
+    @property
+    def size(self) -> int:
+        """How many literals it has."""
+        return sum(want is not None for term in self.terms for want in term)
+
+    def _words(self, term: Term) -> str:
+        words = [said.of(want) for said, want in zip(self.said, term, strict=True) if want is not None]
+        return listed(_folded(words)) if words else "always"
+
+
+def _folded(words: list[str]) -> list[str]:
+    """Words about one message in a row, its name said once."""
+    found: list[str] = []
+    subject = ""
+    for word in words:
+        named = next((name for name in (LAST, ANSWER, NEXT) if word.startswith(name)), "")
+        found.append(word[len(named) + 1 :] if named and named == subject else word)
+        subject = named
+    return found
+
+
+class Names:
+    """What conditions of one format can speak of."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.vocabulary = Vocabulary(walk.alphabet)
+        self.changes = changes(walk, self.vocabulary)
+        self.roles = tuple(dict.fromkeys(letter.role for letter in walk.letters))
+
+    # the columns of a cell, and the rows in the same order
+
+    def columns(self, place: Place) -> list[Column]:
+        """The variables of a cell."""
+        facts = self.walk.machine.past_facts
+        found = [Column(placed(fact, LAST), 0) for fact in facts]
+        found += [Column(placed(fact, ""), 2) for fact in facts]
+        found += [Column(led(test), 3) for test in self.walk.machine.lead]
+        found += [Column(change.said, 1) for change in self.changes]
+        found += [Column(change.said, 11 if change.lasting else 1) for change in self.changes]
+        if len(self.walk.machine.ends) > 1:
+            found.append(Column(Said("no generation prompt follows", "a generation prompt follows"), 3))
+        for subject, roles in self._subjects(place):
+            if len(roles) > 1:
+                found += [self._about(subject, RoleIs(role), ROLE) for role in roles]
+            for role in roles:
+                terms = self.vocabulary.terms[role]
+                found += [self._about(subject, term, 5 + preference(term) // 3) for term in terms]
+        return found
+
+    def _about(self, subject: str, term: Named | RoleIs, rank: int) -> Column:
+        said = about(term)
+        return Column(Said(f"{subject} {said.yes}", f"{subject} {said.no}"), rank)
+
+    def _subjects(self, place: Place) -> list[tuple[str, tuple[str, ...]]]:
+        """The messages around the joint with the roles that they can have."""
+        subjects = [(LAST, self.roles if place.prompted else (place.after,))]
+        if place.after == "completion":
+            subjects.append((ANSWER, ("assistant",)))
+        if place.then != "end":
+            subjects.append((NEXT, (place.then,)))
+        return subjects
+
+    def rows(self, place: Place, case: Case) -> Iterator[Row]:
+        """The rows of a case: one for each way that its letters read."""
+        letters = (case.last, *case.added)
+        fixed = self._fixed(case.node.past, case.node.changed, case.last, case.end)
+        roles = [one.role for one in letters]
+        for chosen in product(*(self.vocabulary.vectors(one) for one in letters)):
+            yield self._row(place, fixed, roles, chosen)
+
+    def row(
+        self,
+        place: Place,
+        past: State,
+        changed: frozenset[tuple[State, State]],
+        around: tuple[MessageClass, ...],
+        end: State,
+    ) -> Row:
+        """The row of concrete classes: the last message and what is added to it."""
+        last = self.walk.alphabet.letter(around[0])
+        values = tuple(self.vocabulary.values(one) for one in around)
+        fixed = self._fixed(past, changed, last, end)
+        return self._row(place, fixed, [one.role for one in around], values)
+
+    def _fixed(
+        self, past: State, changed: frozenset[tuple[State, State]], last: Letter, end: State
+    ) -> Row:
+        walk = self.walk
+        size = len(walk.machine.past_facts)
+        behind = walk.machine.after(past, last.sample)
+        after = walk.follow(past, changed, last)
+        ends = walk.machine.ends
+        prompted = (end == ends[0],) if len(ends) > 1 else ()
+        earlier = [change.of(found) for found in (changed, after) for change in self.changes]
+        return (*past[:size], *behind, *earlier, *prompted)
+
+    def _row(
+        self, place: Place, fixed: Row, roles: list[str], values: tuple[Values, ...]
+    ) -> Row:
+        found = list(fixed)
+        for (_, possible), role, value in zip(self._subjects(place), roles, values, strict=True):
+            if len(possible) > 1:
+                found += [role == one for one in possible]
+            for one in possible:
+                found += value if one == role else (False,) * len(self.vocabulary.terms[one])
+        return tuple(found)
+
+    def condition(self, place: Place, outcomes: Mapping[Case, bool]) -> Condition:
+        """When the cell is stable, from the outcome of every case."""
+        columns = self.columns(place)
+        table: dict[Row, bool] = {}
+        for case, kept in outcomes.items():
+            for row in self.rows(place, case):
+                assert table.setdefault(row, kept) == kept, "a row decides the outcome"
+        found = self._shortest(columns, table, None)
+        roles = [at for at in found.columns if columns[at].rank == ROLE]
+        if len(roles) < 2:
+            return found
+        # Several roles are named: "is not X" may say it with one, if X is the last to be dropped.
+        every = [at for at, column in enumerate(columns) if column.rank == ROLE]
+        return min([found, *(self._shortest(columns, table, at) for at in every)], key=lambda one: one.size)
+
+    def _shortest(
+        self, columns: list[Column], table: Mapping[Row, bool], favourite: int | None
+    ) -> Condition:
+        ranks = [column.rank + (at == favourite) / 2 for at, column in enumerate(columns)]
+        kept = needed(table, sorted(range(len(columns)), key=lambda at: ranks[at]))
+        terms = cover(projected(table, kept))
+        return Condition(kept, terms, tuple(columns[at].said for at in kept))

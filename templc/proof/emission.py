@@ -1,0 +1,308 @@
+"""Emissions: what one message writes, as text of the format and named holes for text that is not known.
+
+    (Lit("<|im_start|>user\\n"), Hole("last", Value(content), None), Lit("<|im_end|>\\n"))
+
+`compare(old, new)` says whether the first is a prefix of the second for all contents. Holes are equal when they
+stand for the same value of the same message; a hole against anything else is `unclear`, and only concrete messages
+can show that it differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
+from templc.model import expr
+from templc.model.expr import Cond, Fact, Test, Value
+from templc.proof.atoms import CALLS, Bits, literal, truth
+from templc.proof.values import Alike, Settings, holds, value_of
+from templc.runtime.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """Text that the format writes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Text that is not known: a value of the message called `owner`, or of none (tools, the leading message)."""
+
+    owner: str
+    value: Value
+    default: str | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One stretch for each item of a list of the owner."""
+
+    owner: str
+    over: str
+    of: str
+    variable: str
+    open: Emission
+    do: Emission
+    between: Emission
+    close: Emission
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A choice that hangs on a loop item."""
+
+    cond: Cond
+    then: Emission
+    otherwise: Emission
+
+
+Token = Lit | Hole | Loop | Fork
+Emission = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an emission is made of: the message's role and atoms, the facts around it, what is fixed."""
+
+    role: str
+    bits: Bits
+    facts: Mapping[Fact, bool]
+    settings: Settings
+    owner: str
+    blank: Message | None = None
+
+
+def emit(ops: Ops, view: View) -> Emission:
+    """The emission of specialised operations; neighbouring texts are one."""
+    return joined(token for op in ops for token in _op(op, view))
+
+
+def joined(tokens: Iterator[Token] | Emission) -> Emission:
+    """Tokens with neighbouring texts made one, empty ones left out."""
+    found: list[Token] = []
+    for token in tokens:
+        before = found[-1] if found else None
+        if isinstance(token, Lit) and isinstance(before, Lit):
+            found[-1] = Lit(before.text + token.text)
+        elif token != Lit(""):
+            found.append(token)
+    return tuple(found)
+
+
+def _op(op: Op, view: View) -> Iterator[Token]:
+    match op:
+        case Write(parts):
+            for part in parts:
+                yield Lit(part.text) if isinstance(part, Text) else _hole(part, view)
+        case When(cond, then, otherwise):
+            found = truth(cond, _bits(view), view.facts)
+            if found is None:
+                yield Fork(_residue(cond, view), emit(then, view), emit(otherwise, view))
+            else:
+                yield from emit(then if found else otherwise, view)
+        case Each():
+            yield from _loop(op, view)
+
+
+def _bits(view: View) -> Bits:
+    """The atoms; where there is no message, every one is read off an empty one."""
+    if view.blank is None:
+        return view.bits
+    return _Blank(view)
+
+
+class _Blank(dict[Any, bool]):
+    """Atoms of the empty message, read as they are asked for."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self._view = view
+
+    def get(self, atom: Any, default: Any = None) -> Any:
+        value, view = getattr(atom, "value", None), self._view
+        if view.blank is None or (isinstance(value, Value) and value.ref.scope in ("item", "lead")):
+            return view.bits.get(atom, default)
+        return holds(atom, view.blank, view.settings)
+
+
+def _residue(cond: Cond, view: View) -> Cond:
+    """A condition on a loop item with everything else filled in, so that equal choices compare equal."""
+    match cond:
+        case expr.Or(terms):
+            return expr.disjunction(*(_residue(term, view) for term in terms))
+        case expr.And(terms):
+            return expr.conjunction(*(_residue(term, view) for term in terms))
+        case expr.Not(term):
+            return expr.negation(_residue(term, view))
+        case _:
+            found = truth(cond, _bits(view), view.facts)
+            return cond if found is None else expr.Const(found)
+
+
+def _hole(body: Body, view: View) -> Token:
+    value, scope = body.value, body.value.ref.scope
+    text = literal(value, view.role, view.settings)
+    if text is None and view.blank is not None and scope == "message":
+        text = str(value_of(value, view.blank, view.settings, {}) or "")
+    if text is None and view.bits.get(Test("truth", value)) is False:
+        text = ""
+    if text is not None:
+        return Lit(text or body.default or "")
+    owner = view.owner if scope in ("message", "item") else ""
+    sure = view.bits.get(Test("truth", value)) is True
+    return Hole(owner, _simplest(value, view.bits), None if sure else body.default, body.field)
+
+
+def _simplest(value: Value, bits: Bits) -> Value:
+    """The value with the fewest filters that is the same text."""
+    same = [value]
+    for atom, holds_ in bits.items():
+        if isinstance(atom, Alike) and holds_ and value in (atom.first, atom.second):
+            same += [atom.first, atom.second]
+    return min(same, key=lambda found: (len(found.filters), str(found.filters)))
+
+
+def _loop(op: Each, view: View) -> Iterator[Token]:
+    parts = [emit(block, view) for block in (op.open, op.do, op.between, op.close)]
+    opening, do, between, close = parts
+    match _some(op, view):
+        case False:
+            return
+        case True:
+            yield from opening
+            yield Loop(view.owner, op.over, op.of, op.variable, (), do, between, ())
+            yield from close
+        case None:
+            yield Loop(view.owner, op.over, op.of, op.variable, opening, do, between, close)
+
+
+def _some(op: Each, view: View) -> bool | None:
+    """Whether the list has an item."""
+    match op.over:
+        case "calls":
+            return False if view.blank is not None else view.bits.get(CALLS, False)
+        case "tools":
+            return view.settings.tools
+        case "arguments" | "systems":
+            return None
+
+
+# Comparison.
+
+Kind = Literal["same", "longer", "rest", "clash", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How an old emission stands to a new one.
+
+    same; longer: the new one goes on with `rest`; rest: the old one goes on with it; clash: they differ for all
+    contents; unclear: a hole meets something else, `rest` is where.
+    """
+
+    kind: Kind
+    rest: Emission = ()
+
+    @property
+    def prefix(self) -> bool:
+        return self.kind in ("same", "longer")
+
+
+def compare(old: Emission, new: Emission) -> Match:
+    """Whether `old` is a prefix of `new`, and what is left over where it is not."""
+    left, right = list(old), list(new)
+    while left and right:
+        first, second = left.pop(0), right.pop(0)
+        if first == second:
+            continue
+        if not (isinstance(first, Lit) and isinstance(second, Lit)):
+            return Match("unclear", (first, second))
+        size = min(len(first.text), len(second.text))
+        if first.text[:size] != second.text[:size]:
+            return Match("clash")
+        left[:0] = [Lit(first.text[size:])] if first.text[size:] else []
+        right[:0] = [Lit(second.text[size:])] if second.text[size:] else []
+    if left:
+        return Match("rest", tuple(left))
+    return Match("longer" if right else "same", tuple(right))
+
+
+def owned(emission: Emission, owner: str) -> Emission:
+    """The same emission of another message."""
+    return tuple(_owned(token, owner) for token in emission)
+
+
+def _owned(token: Token, owner: str) -> Token:
+    match token:
+        case Lit():
+            return token
+        case Hole(old, value, default, name):
+            return Hole(owner if old else old, value, default, name)
+        case Loop(_, over, of, variable, opening, do, between, close):
+            parts = [owned(part, owner) for part in (opening, do, between, close)]
+            return Loop(owner, over, of, variable, *parts)
+        case Fork(cond, then, otherwise):
+            return Fork(cond, owned(then, owner), owned(otherwise, owner))
+
+
+def without(emission: Emission, given: Emission) -> Emission:
+    """What is sampled of an emission when the prompt already holds `given`: less it where it begins so."""
+    left, right = list(given), list(emission)
+    while left and right:
+        first, second = left.pop(0), right.pop(0)
+        if first == second:
+            continue
+        if not (isinstance(first, Lit) and isinstance(second, Lit)):
+            return emission
+        size = min(len(first.text), len(second.text))
+        if first.text[:size] != second.text[:size]:
+            return emission
+        left[:0] = [Lit(first.text[size:])] if first.text[size:] else []
+        right[:0] = [Lit(second.text[size:])] if second.text[size:] else []
+    return emission if left else tuple(right)
+
+
+def text_of(emission: Emission, messages: Mapping[str, Message], settings: Settings) -> str:
+    """The text of an emission on concrete messages, by owner."""
+    return _text(emission, messages, settings, {})
+
+
+def _text(
+    emission: Emission, messages: Mapping[str, Message], settings: Settings, items: dict[str, Any]
+) -> str:
+    return "".join(_token_text(token, messages, settings, items) for token in emission)
+
+
+_NOBODY = Message("system", content="lead")
+
+
+def _token_text(
+    token: Token, messages: Mapping[str, Message], settings: Settings, items: dict[str, Any]
+) -> str:
+    match token:
+        case Lit(text):
+            return text
+        case Hole(owner, value, default):
+            message = messages.get(owner, _NOBODY)
+            if value.ref.scope == "tools":
+                return "tools"
+            return str(value_of(value, message, settings, items) or default or "")
+        case Fork(cond, then, otherwise):
+            message = next(iter(messages.values()), _NOBODY)
+            chosen = then if holds(cond, message, settings, items) else otherwise
+            return _text(chosen, messages, settings, items)
+        case Loop(owner, over, of, variable, opening, do, between, close):
+            found: Any = messages[owner].calls if over == "calls" else ()
+            if over == "arguments":
+                found = tuple(items[of].items())
+            texts = [_text(do, messages, settings, {**items, variable: item}) for item in found]
+            if not texts:
+                return ""
+            glue = _text(between, messages, settings, items)
+            ends = [_text(part, messages, settings, items) for part in (opening, close)]
+            return ends[0] + glue.join(texts) + ends[1]

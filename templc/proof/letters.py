@@ -1,0 +1,156 @@
+"""Letters: message classes that no question of stability tells apart, as one.
+
+    alphabet = Alphabet(machine)        # Qwen3: six letters out of thirty classes
+
+Two classes are one letter when they have the same role, step every reachable state alike, are accepted at the same
+places, and when what they write differs between any two futures in the same way. Proved cells do not rest on this:
+the certificate is checked class by class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from templc.proof.classes import MessageClass
+from templc.proof.emission import Emission, Lit, Match, compare, joined, text_of
+from templc.proof.machine import Machine, State
+from templc.runtime.messages import Message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """Classes that behave alike, those with the simplest example first; `sample` stands for all of them."""
+
+    role: str
+    classes: tuple[MessageClass, ...]
+
+    @property
+    def sample(self) -> MessageClass:
+        return self.classes[0]
+
+    @property
+    def real(self) -> bool:
+        """Whether some message is known to be of this letter."""
+        return bool(self.sample.examples)
+
+
+class Alphabet:
+    """The letters of a machine with its reachable states."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.pasts = reachable_pasts(machine)
+        self.futures = reachable_futures(machine)
+        self._reach = self._longest_open_end()
+        grouped: dict[Any, list[MessageClass]] = {}
+        for found in machine.classes:
+            grouped.setdefault(self._signature(found), []).append(found)
+        letters = [Letter(group[0].role, tuple(_simplest_first(group))) for group in grouped.values()]
+        self.letters = tuple(letters)
+        self._of = {found: letter for letter in letters for found in letter.classes}
+
+    def letter(self, found: MessageClass) -> Letter:
+        """The letter of a class."""
+        return self._of[found]
+
+    def _signature(self, found: MessageClass) -> Any:
+        machine = self.machine
+        places = [past for past in self.pasts if machine.admits(past, found)]
+        return (
+            found.role,
+            tuple(machine.admits(past, found) for past in self.pasts),
+            tuple(machine.after(past, found) for past in self.pasts),
+            tuple(machine.before(future, found) for future in self.futures),
+            tuple(self._written(found, past) for past in places),
+            tuple(self._sampled(found, past) for past in places) if found.role == "assistant" else (),
+            tuple(bool(machine.hoisted(found, past)) for past in self.pasts),
+        )
+
+    def _written(self, found: MessageClass, past: State) -> Any:
+        """How what is written differs between futures, and how it begins."""
+        texts = [self.machine.emission(found, past, future) for future in self.futures]
+        kinds: list[Emission] = list(dict.fromkeys(texts))
+        pairs = [self._outcome(one, other, found) for one in kinds for other in kinds if one != other]
+        starts = tuple(leading(kind)[: self._reach] for kind in kinds)
+        return tuple(kinds.index(text) for text in texts), tuple(pairs), starts
+
+    def _sampled(self, found: MessageClass, past: State) -> Any:
+        """How the prompt, and what the model sampled, stand to what a render writes, in each future."""
+        machine = self.machine
+        prompt = (
+            *machine.written_at_end("finish", past),
+            *machine.written_at_end("prompt", past),
+        )
+        texts = [machine.emission(found, past, future) for future in self.futures]
+        given = tuple(compare(joined(prompt), text).kind for text in texts)
+        old = joined((*prompt, *machine.sampled(found, past)))
+        return given, tuple(self._outcome(old, text, found) for text in texts)
+
+    def _longest_open_end(self) -> int:
+        """How many characters of the message after it can decide whether the last one keeps its text."""
+        machine = self.machine
+        ends = [machine.written_at_end("finish", past) for past in self.pasts]
+        for found in machine.classes:
+            for past in self.pasts:
+                texts = {machine.emission(found, past, future) for future in self.futures}
+                matches = [compare(one, other) for one in texts for other in texts]
+                ends += [match.rest for match in matches if match.kind in ("rest", "longer")]
+        return max(sum(len(t.text) if isinstance(t, Lit) else 1 for t in end) for end in ends)
+
+    def _outcome(self, old: Emission, new: Emission, found: MessageClass) -> Match:
+        return settled(self.machine, old, new, found)
+
+
+def settled(machine: Machine, old: Emission, new: Emission, found: MessageClass) -> Match:
+    """How two emissions of a class compare; what is unclear is a clash where an example shows that they differ."""
+    match = compare(old, new)
+    if match.kind != "unclear":
+        return match
+    differ = [_differ(old, new, message, machine) for _, message in found.examples]
+    if not differ or not all(differ):
+        machine.want(match, {"m": found})
+    return Match("clash") if any(differ) else Match("unclear")
+
+
+def _differ(old: Emission, new: Emission, message: Message, machine: Machine) -> bool:
+    texts = [text_of(one, {"m": message}, machine.settings) for one in (old, new)]
+    return not texts[1].startswith(texts[0])
+
+
+def leading(emission: Emission) -> str:
+    """The text of the format that an emission begins with."""
+    first = emission[0] if emission else None
+    return first.text if isinstance(first, Lit) else ""
+
+
+def _simplest_first(group: list[MessageClass]) -> Iterable[MessageClass]:
+    return sorted(group, key=lambda found: not found.examples)
+
+
+def reachable_pasts(machine: Machine) -> tuple[State, ...]:
+    """Every past state that accepted messages lead to, nearest first."""
+    found = {machine.start: None}
+    queue = [machine.start]
+    for past in queue:
+        for one in machine.classes:
+            if machine.admits(past, one):
+                then = machine.after(past, one)
+                if then not in found:
+                    found[then] = None
+                    queue.append(then)
+    return tuple(found)
+
+
+def reachable_futures(machine: Machine) -> tuple[State, ...]:
+    """Every future state of a finished conversation, nearest to its end first."""
+    found = dict.fromkeys(machine.ends)
+    queue = list(found)
+    for future in queue:
+        for one in machine.classes:
+            seen = machine.before(future, one)
+            if seen not in found:
+                found[seen] = None
+                queue.append(seen)
+    return tuple(found)

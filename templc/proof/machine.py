@@ -1,0 +1,277 @@
+"""The machine of a format: message classes, past and future states, and what each class writes in each of them.
+
+    machine = Machine(program, Settings(options, tools=False))
+    past = machine.after(machine.start, user)           # forward, from the start
+    future = machine.before(machine.end(), user)        # backward, from the end
+    machine.emission(assistant, past, future)
+
+What is read of messages can be refined: `wanted` collects the atoms that would settle an unclear comparison, and
+a machine made with them as `extra` tells those contents apart.
+
+A past state is the truth of every past fact, and of a few more bits that only the proof needs; a future state is
+the truth of every future fact. Everything here is a pure function of its arguments and is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from templc.ir import facts as rules
+from templc.ir.ops import Body, Each, Ops, Program, When, Write, walk
+from templc.model import expr
+from templc.model.expr import Cond, Fact, Ref, RoleIs, Test
+from templc.proof.atoms import (
+    Bits,
+    emptiness,
+    known,
+    lead_tests,
+    of_message,
+    on_lead,
+    opener_tests,
+    specialised,
+    truth,
+    turn,
+)
+from templc.proof.classes import Extra, MessageClass, class_of, message_classes
+from templc.proof.emission import Emission, Hole, Match, View, emit, without
+from templc.proof.values import Atom, Settings
+from templc.runtime.fold import PROMPT
+from templc.runtime.messages import Message
+
+State = tuple[bool, ...]
+Steps = tuple[tuple[bool, bool], ...]
+
+FIRST = Fact("first", None, None, "first")
+SYSTEM = Fact("earlier", RoleIs("system"), None, "earlier_system")
+
+
+class Machine:
+    """A program with everything fixed filled in. `past_facts` and `future_facts` name the bits of the states."""
+
+    def __init__(self, program: Program, settings: Settings, extra: Extra = frozenset()) -> None:
+        self.program, self.settings = program, settings
+        self.classes = message_classes(program, settings, extra)
+        self.wanted: set[tuple[str, Atom]] = set()
+        self._by_key = {found.key: found for found in self.classes}
+        self.past_facts = _past_facts(program)
+        self.future_facts = tuple(program.future)
+        self.lead = lead_tests(program, settings)
+        self._turns = {role: turn(program, role, settings) for role in program.roles}
+        ends = {"finish": program.finish, "prompt": program.prompt}
+        ends["prefill"] = program.assistant.prefill
+        self._ends = {name: specialised(ops, "", settings) for name, ops in ends.items()}
+        sampled = (*program.assistant.body, *program.assistant.closer)
+        self._sampled = specialised(sampled, "assistant", settings)
+        self.opener_tests = opener_tests(program)
+        self._terms = {found: self._steps(found) for found in self.classes}
+        self._checks = {
+            role: [known(check.cond, role, settings) for check in program.checks.get(role, ())]
+            for role in program.roles
+        }
+        self._after: dict[tuple[State, MessageClass], State] = {}
+        self._before: dict[tuple[State, MessageClass], State] = {}
+        self._admits: dict[tuple[State, MessageClass], bool] = {}
+        self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
+        self._known_ends: dict[tuple[str, State], Emission] = {}
+
+    def __repr__(self) -> str:
+        return f"<machine of {self.program.format}, {len(self.classes)} classes>"
+
+    # states
+
+    @property
+    def start(self) -> State:
+        """The past of the first message."""
+        return (*(rules.start(fact) for fact in self.past_facts), *(False for _ in self.lead))
+
+    def end(self, *, prompt: bool = False, live: bool = False) -> State:
+        """What the last message sees of the future."""
+        return tuple(rules.start(fact, end=not prompt, live=live) for fact in self.future_facts)
+
+    @property
+    def ends(self) -> tuple[State, ...]:
+        """What the last message of a finished conversation can see: without and with a generation prompt."""
+        return tuple(dict.fromkeys((self.end(), self.end(prompt=True))))
+
+    def after(self, past: State, found: MessageClass) -> State:
+        """The past state behind a message."""
+        key = (past, found)
+        if key not in self._after:
+            self._after[key] = self._stepped(past, found)
+        return self._after[key]
+
+    def _stepped(self, past: State, found: MessageClass) -> State:
+        steps, size = self._terms[found][0], len(self.past_facts)
+        pairs = zip(self.past_facts, past, steps, strict=False)
+        bits = [rules.step(fact, value, *terms) for fact, value, terms in pairs]
+        if past[self.past_facts.index(FIRST)]:
+            return (*bits, *(self._leads(found, test) for test in self.lead))
+        return (*bits, *past[size:])
+
+    def before(self, future: State, found: MessageClass) -> State:
+        """What the message before this one sees of the future."""
+        key = (future, found)
+        if key not in self._before:
+            pairs = zip(self.future_facts, future, self._terms[found][1], strict=True)
+            self._before[key] = tuple(rules.step(fact, value, *terms) for fact, value, terms in pairs)
+        return self._before[key]
+
+    def admits(self, past: State, found: MessageClass) -> bool:
+        """Whether the format accepts the message at this place."""
+        key = (past, found)
+        if key not in self._admits:
+            self._admits[key] = self._accepts(past, found)
+        return self._admits[key]
+
+    def _accepts(self, past: State, found: MessageClass) -> bool:
+        facts = self.facts(past, self.end())
+        return all(truth(cond, found.bits, facts) is not False for cond in self._checks[found.role])
+
+    def facts(self, past: State, future: State) -> dict[Fact, bool]:
+        """Every fact with its value."""
+        seen = dict(zip(self.past_facts, past, strict=False))
+        return {**seen, **dict(zip(self.future_facts, future, strict=True))}
+
+    def class_of(self, message: Message) -> MessageClass:
+        """The class of a canonical message; KeyError for a role that the format does not have."""
+        return class_of(message, self._by_key, self.settings)
+
+    def _steps(self, found: MessageClass) -> tuple[Steps, Steps]:
+        """What the past facts and the future facts ask of a message: C and D of each."""
+        past, future = (
+            tuple((self._holds(fact.term, found), self._holds(fact.among, found)) for fact in facts)
+            for facts in (self.past_facts, self.future_facts)
+        )
+        return past, future
+
+    def _holds(self, cond: Cond | None, found: MessageClass) -> bool:
+        if cond is None:
+            return True
+        value = truth(known(cond, found.role, self.settings), found.bits, {})
+        assert value is not None, "every test of a fact is an atom"
+        return value
+
+    def _leads(self, found: MessageClass, test: Test) -> bool:
+        if found.role != "system":
+            return False
+        return not test.value.ref.part or bool(found.bits.get(on_lead(test), False))
+
+    def want(self, match: Match, around: Mapping[str, MessageClass]) -> None:
+        """Note what would tell apart the contents for which an unclear match is one or the other."""
+        holes = [token for token in match.rest if isinstance(token, Hole) and token.owner in around]
+        values = [hole.value for hole in holes if hole.value.ref.scope == "message"]
+        for hole in holes:
+            for atom in emptiness(values):
+                found = around[hole.owner]
+                if match.kind == "unclear" and atom not in found.bits:
+                    self.wanted.add((found.role, atom))
+
+    # what is written
+
+    def emission(self, found: MessageClass, past: State, future: State) -> Emission:
+        """What a message writes."""
+        key = (found, past, future)
+        if key not in self._emissions:
+            self._emissions[key] = self._emission(*key)
+        return self._emissions[key]
+
+    def _emission(self, found: MessageClass, past: State, future: State) -> Emission:
+        facts = self.facts(past, future)
+        if self.program.leading and found.role == "system" and facts[FIRST]:
+            return ()
+        view = View(found.role, self._bits(found, past), facts, self.settings, "m")
+        return emit(self._turns[found.role], view)
+
+    def _bits(self, found: MessageClass, past: State) -> Bits:
+        """The atoms of a message, and what is known of the leading one; the first message leads itself."""
+        if not self.lead:
+            return found.bits
+        own = past[self.past_facts.index(FIRST)]
+        seen = past[len(self.past_facts) :]
+        lead = [self._leads(found, test) for test in self.lead] if own else seen
+        return {**found.bits, **dict(zip(self.lead, lead, strict=True))}
+
+    def turn(self, role: str) -> Ops:
+        """The operations of a role's turn, everything fixed filled in."""
+        return self._turns[role]
+
+    def written_at_end(self, name: str, past: State) -> Emission:
+        """The `finish` or the `prompt` behind a past."""
+        key = (name, past)
+        if key not in self._known_ends:
+            bits: Bits = dict(zip(self.lead, past[len(self.past_facts) :], strict=True))
+            view = View("", bits, self.facts(past, self.end()), self.settings, "", PROMPT)
+            self._known_ends[key] = emit(self._ends[name], view)
+        return self._known_ends[key]
+
+    def sampled(self, found: MessageClass, past: State) -> Emission:
+        """What the model samples when it answers so, less what the prompt already holds."""
+        facts = self.facts(past, self.end(live=True))
+        view = View(found.role, self._bits(found, past), facts, self.settings, "m")
+        return without(emit(self._sampled, view), self.written_at_end("prefill", past))
+
+    def hoisted(self, found: MessageClass, past: State) -> Emission:
+        """What a later message adds to the head; nothing unless it is a system message of a hoisting format."""
+        if not self.program.hoisting or found.role != "system":
+            return ()
+        facts = self.facts(past, self.end())
+        view = View("system", found.bits, facts, self.settings, "m")
+        added: list[Emission] = []
+        for op in walk(specialised(self.program.head, "", self.settings)):
+            if isinstance(op, Each) and op.over == "systems":
+                seen = facts[SYSTEM]
+                blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
+                added += [emit(_moved(block, op.variable), view) for block in blocks]
+        return tuple(token for part in added for token in part)
+
+    def silent(self, past: State) -> bool:
+        """Whether no turn before this place can have written anything."""
+        return not dict(zip(self.past_facts, past, strict=False)).get(_spoken(self.program), True)
+
+
+def _past_facts(program: Program) -> tuple[Fact, ...]:
+    extra = (FIRST, *((SYSTEM, _spoken(program)) if program.hoisting else ()))
+    return tuple(dict.fromkeys((*program.past, *extra)))
+
+
+def _spoken(program: Program) -> Fact:
+    """Whether an earlier message has a role that writes something where it stands."""
+    roles = [role for role in program.roles if role == "assistant" or _writes(program, role)]
+    return Fact("earlier", expr.disjunction(*(RoleIs(role) for role in roles)), None, "spoken")
+
+
+def _writes(program: Program, role: str) -> bool:
+    return bool(getattr(program.roles[role], "ops", ()))
+
+
+def _moved(ops: Ops, variable: str) -> Ops:
+    """Steps about a hoisted message, as steps of that message."""
+    return tuple(
+        Write(tuple(_moved_part(part, variable) for part in op.parts), op.span)
+        if isinstance(op, Write)
+        else op
+        for op in ops
+    )
+
+
+def _moved_part(part: object, variable: str) -> object:
+    if isinstance(part, Body) and part.value.ref.name == variable:
+        return Body(of_message(part.value), part.default, part.field)
+    return part
+
+
+def run(machine: Machine, word: Iterable[MessageClass], past: State | None = None) -> Iterator[State]:
+    """The past before each message of a word, and behind the last one."""
+    past = machine.start if past is None else past
+    yield past
+    for found in word:
+        past = machine.after(past, found)
+        yield past
+
+
+def view_back(machine: Machine, word: tuple[MessageClass, ...], last: State) -> list[State]:
+    """What each message of a word sees of the future when the last one sees `last`."""
+    found = [last] if word else []
+    for later in reversed(word[1:]):
+        found.append(machine.before(found[-1], later))
+    return found[::-1]

@@ -1,0 +1,166 @@
+"""Reasons: why a cell is not stable, and the conditions of the spec that decide it.
+
+    reason = reason_of(walk, place, cases)
+    reason.text           "an assistant turn is written otherwise once a query message comes later"
+    reason.deciders[0]    Decider("later_query", span of `later(query)`, "whether a query message comes later")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from templc.ir.facts import meaning
+from templc.ir.ops import Each, Ops, When, Write
+from templc.model.expr import Cond, Fact
+from templc.proof.atoms import Bits, leaves_of, truth
+from templc.proof.classes import MessageClass
+from templc.proof.emission import compare, joined
+from templc.proof.joint import Ending, Place
+from templc.proof.machine import Machine, State, view_back
+from templc.proof.search import Case, Pair, Walk
+from templc.proof.words import a, listed
+from templc.source.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """A place of the spec that decides whether old text is kept: `why` says what it reads or writes."""
+
+    span: Span
+    why: str
+
+    @property
+    def line(self) -> int:
+        return self.span.line
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why old text changes, in words, with the places that decide it, most telling first."""
+
+    text: str
+    deciders: tuple[Decider, ...]
+
+
+def reason_of(walk: Walk, place: Place, cases: Iterable[Case]) -> Reason:
+    """What the changing cases of a cell have in common."""
+    told: dict[str, dict[str, None]] = {}
+    deciders: dict[Decider, None] = {}
+    for who, why, decider in dict.fromkeys(found for case in cases for found in _found(walk, place, case)):
+        told.setdefault(who, {}).setdefault(why)
+        deciders.setdefault(decider)
+    words = [f"{who} {listed(list(whys))}" if any(whys) else who for who, whys in told.items()]
+    return Reason(listed(words) if words else "", tuple(deciders))
+
+
+# Who is written otherwise, according to what, and where the spec says so.
+Found = tuple[str, str, Decider]
+
+
+def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
+    machine, ending = walk.machine, case.ending
+    behind = machine.after(case.node.past, ending.last)
+    if walk.joint.head_changes(behind, ending.added):
+        span = machine.program.head[0].span
+        yield "the head holds every system message", "", Decider(span, "written before all turns")
+        return
+    views = walk.joint.views(place.prompted, ending, case.end)
+    pair = walk.step(views, case.last)
+    if pair in case.node.changed:
+        yield from _earlier(walk, pair)
+    if walk.differs(case.last, case.node.past, views):
+        yield from _flips(machine, ending.last, case.node.past, views)
+    elif pair not in case.node.changed:
+        yield from _behind_last(walk, place, case)
+
+
+def _earlier(walk: Walk, pair: Pair) -> Iterator[Found]:
+    """What flips in the messages before the last one, however far back."""
+    seen, queue = {pair}, [pair]
+    for now in queue:
+        for letter in walk.letters:
+            for past in walk.alphabet.pasts:
+                if walk.differs(letter, past, now):
+                    yield from _flips(walk.machine, letter.sample, past, now)
+            then = walk.step(now, letter)
+            if then[0] != then[1] and then not in seen:
+                seen.add(then)
+                queue.append(then)
+
+
+def _flips(machine: Machine, found: MessageClass, past: State, pair: Pair) -> Iterator[Found]:
+    """The conditions of a turn that are decided otherwise under the second view."""
+    if machine.emission(found, past, pair[0]) == machine.emission(found, past, pair[1]):
+        return
+    old, new = (machine.facts(past, view) for view in pair)
+    for op, facts in flipped(machine.turn(found.role), found.bits, old, new):
+        for fact in facts:
+            span = fact.span or op.span
+            why = meaning(fact)
+            yield f"{a(found.role)} turn depends on", why, Decider(span, why)
+
+
+def flipped(
+    ops: Ops, bits: Bits, old: dict[Fact, bool], new: dict[Fact, bool]
+) -> Iterator[tuple[When, list[Fact]]]:
+    """The choices that two sets of facts decide differently, outer ones first, with the facts that differ."""
+    for op in ops:
+        match op:
+            case Write():
+                continue
+            case Each(open=opening, do=do, between=between, close=close):
+                for block in (opening, do, between, close):
+                    yield from flipped(block, bits, old, new)
+            case When(cond, then, otherwise):
+                before, after = truth(cond, bits, old), truth(cond, bits, new)
+                if before != after:
+                    leaves = [leaf for leaf in leaves_of(cond) if isinstance(leaf, Fact)]
+                    differing = [fact for fact in dict.fromkeys(leaves) if old[fact] != new[fact]]
+                    yield op, _telling(cond, bits, old, new, differing)
+                elif before is None:
+                    for block in (then, otherwise):
+                        yield from flipped(block, bits, old, new)
+                else:
+                    yield from flipped(then if before else otherwise, bits, old, new)
+
+
+def _telling(
+    cond: Cond, bits: Bits, old: dict[Fact, bool], new: dict[Fact, bool], facts: list[Fact]
+) -> list[Fact]:
+    """Of the differing facts, those that alone decide the condition otherwise; all of them where none does."""
+    before = truth(cond, bits, old)
+    return [fact for fact in facts if truth(cond, bits, {**old, fact: new[fact]}) != before] or facts
+
+
+def _behind_last(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
+    """What does not fit behind the last turn: the finish, the prompt, or what was sampled."""
+    machine, ending, program = walk.machine, case.ending, walk.machine.program
+    behind = machine.after(case.node.past, ending.last)
+    if ending.answered and _prompt_fits(machine, ending, behind, case.end):
+        yield from _sampled_otherwise(machine, ending, behind, case.end)
+    elif place.prompted:
+        ops = program.assistant.prefill or program.prompt
+        span = ops[0].span if ops else program.span
+        decider = Decider(span, "what the prompt writes")
+        yield "the generation prompt is not how every answer begins", "", decider
+    elif machine.written_at_end("finish", behind):
+        decider = Decider(program.finish[0].span, "written behind the last message")
+        yield "what ends the text is not how every turn begins", "", decider
+
+
+def _prompt_fits(machine: Machine, ending: Ending, behind: State, end: State) -> bool:
+    prompt = (*machine.written_at_end("finish", behind), *machine.written_at_end("prompt", behind))
+    view = view_back(machine, ending.added, end)[0]
+    return compare(joined(prompt), machine.emission(ending.added[0], behind, view)).prefix
+
+
+def _sampled_otherwise(machine: Machine, ending: Ending, behind: State, end: State) -> Iterator[Found]:
+    """What a finished turn decides otherwise than the model did when it sampled it."""
+    answer = ending.added[0]
+    view = view_back(machine, ending.added, end)[0]
+    old, new = machine.facts(behind, machine.end(live=True)), machine.facts(behind, view)
+    for op, facts in flipped(machine.turn("assistant"), answer.bits, old, new):
+        for fact in facts:
+            why = meaning(fact)
+            yield "an assistant turn depends on", why, Decider(fact.span or op.span, why)

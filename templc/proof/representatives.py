@@ -1,0 +1,135 @@
+"""Concrete messages of a role, simplest first, that between them reach every combination of atoms that can occur.
+
+Contents are built from the constants that the atoms test for, with white space and newlines at the ends, so that
+filters matter. Each is read as the runtime reads it: what comes out is what renderers see.
+
+    for raw, message in candidates(program, "assistant", atoms): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from templc.ir.interpret import message_rules
+from templc.ir.ops import Program
+from templc.model import expr
+from templc.proof.values import Alike, Atom
+from templc.runtime.errors import TemplcError
+from templc.runtime.messages import Message, Reader
+
+Raw = dict[str, Any]
+
+LETTERS = {"system": "s", "developer": "d", "user": "u", "assistant": "a", "tool": "t"}
+LIMIT = 6_000
+# Nine characters, since some formats accept no other id.
+ID = "call00001"
+
+
+def candidates(
+    program: Program, role: str, atoms: Sequence[Atom]
+) -> Iterator[tuple[Raw, Message]]:
+    """Messages as a caller would give them, each with its canonical form."""
+    rules = message_rules(program)
+    for number, raw in enumerate(_raw(role, atoms, bool(rules.call_id))):
+        if number >= LIMIT:
+            return
+        try:
+            yield raw, Reader(rules).read(raw, 0)
+        except TemplcError:
+            continue
+
+
+def _raw(role: str, atoms: Sequence[Atom], with_ids: bool) -> Iterator[Raw]:
+    """Fields that no atom reads keep one plain value."""
+    read = {value.ref.name for atom in atoms for value in values_of(atom)}
+    nested = [test for atom in atoms for test in _nested(atom)]
+    fields = {
+        "content": [LETTERS[role], *_texts(LETTERS[role], "content", atoms)],
+        "reasoning_content": _texts("r", "reasoning", atoms) if "reasoning" in read else [None],
+        "tool_calls": _calls(nested) if role == "assistant" else [None],
+        "name": [None, *_texts("n", "name", atoms)] if "name" in read else [None],
+        "tool_call_id": _ids(role, "call_id" in read, with_ids, atoms),
+    }
+    if role != "assistant":
+        fields["reasoning_content"] = [None]
+    for ranks in sorted(product(*(range(len(values)) for values in fields.values())), key=sum):
+        chosen = {
+            name: values[rank]
+            for rank, (name, values) in zip(ranks, fields.items(), strict=True)
+            if values[rank] is not None
+        }
+        yield {"role": role, **chosen}
+
+
+def _ids(role: str, read: bool, with_ids: bool, atoms: Sequence[Atom]) -> list[Any]:
+    if role != "tool":
+        return [None]
+    if not read:
+        return [ID] if with_ids else [None]
+    return [ID, None, *_texts("i", "call_id", atoms)]
+
+
+def values_of(atom: Atom) -> tuple[expr.Value, ...]:
+    """The message values that an atom reads."""
+    match atom:
+        case Alike(first, second):
+            return (first, second)
+        case expr.Test(value=value) | expr.Counted(value=value):
+            return (value,)
+        case expr.Quantified():
+            return ()
+
+
+def _nested(atom: Atom) -> list[expr.Test]:
+    """The tests that a quantifier makes on each call."""
+    if not isinstance(atom, expr.Quantified):
+        return []
+    return [leaf for leaf in expr.leaves(atom.term) if isinstance(leaf, expr.Test)]
+
+
+def _texts(letter: str, field: str, atoms: Sequence[Atom]) -> list[Any]:
+    """Texts for a field: plain ones, and ones around every constant that is tested for."""
+    starts, ends, inside = [""], [""], [""]
+    for atom in atoms:
+        for value in values_of(atom):
+            if value.ref.name == field:
+                mark = getattr(atom, "argument", None)
+                kind = getattr(atom, "kind", "")
+                where = {"starts": starts, "ends": ends}.get(kind, inside)
+                where += [mark] if isinstance(mark, str) else []
+                inside += [use.argument for use in value.filters if use.argument]
+    made = ["", letter]
+    for space, start, middle, end in product(("", "\n", " \n"), starts, inside, ends):
+        made += [
+            start + space + letter + middle + letter + space + end,
+            space + start + middle + end + space,
+            start + middle + end,
+            space + start + letter + middle + end + space,
+        ]
+    order = [letter, "", "\n" + letter, *made, "\n", " ", f" {letter}\n", f"{letter}\n"]
+    # Reasoning is left out before it is given; every other field is given first.
+    left_out: list[Any] = [None] if letter == "r" else []
+    return list(dict.fromkeys([*left_out, *order]))
+
+
+def _calls(nested: Sequence[expr.Test]) -> list[Any]:
+    """No call, one, two; names and arguments that the atoms tell apart."""
+    names = ["f", *(t.argument for t in nested if _part(t) == "name" and _text(t))]
+    arguments: list[Any] = [{"k": "v"}, *(['{"k":"v"}'] if nested else [])]
+    one = [[_call(name, argument)] for name in names for argument in arguments]
+    two = [[*first, *second] for first, second in zip(one, reversed(one), strict=True)]
+    return [None, *one, *two]
+
+
+def _part(test: expr.Test) -> str:
+    return test.value.ref.part
+
+
+def _text(test: expr.Test) -> bool:
+    return isinstance(test.argument, str)
+
+
+def _call(name: Any, arguments: Any) -> Raw:
+    return {"type": "function", "id": ID, "function": {"name": name, "arguments": arguments}}

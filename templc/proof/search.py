@@ -1,0 +1,206 @@
+"""The search: which earlier messages would change, over all conversations at once.
+
+    walk = Walk(alphabet, places)
+    for node in walk.nodes: node.past, node.changed, node.word
+
+A pair is two views of the future that one message has: in the conversation alone, and in the extended one. Walking
+forward over all conversations, a node is the past state together with the set of pairs under which some message so
+far would be written otherwise. There are finitely many; breadth first, so `word` is a shortest conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from templc.proof.joint import COMPLETION, END, PROMPT, Ending, Joint, Place
+from templc.proof.letters import Alphabet, Letter, settled
+from templc.proof.machine import State
+
+LIMIT = 20_000
+# Of two witnesses of one length, the one that looks more like a conversation.
+_ORDER = ("user", "assistant", "tool", "system", "developer")
+Pair = tuple[State, State]
+
+
+class CutOff(Exception):
+    """The search was stopped by its limit, so nothing is proved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """All conversations that end in the same past state with the same changes; `word` is a shortest of them."""
+
+    past: State
+    changed: frozenset[Pair]
+    word: tuple[Letter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to stand at a joint: a node, the messages around the joint, and what the last added one sees."""
+
+    node: Node
+    last: Letter
+    answer: Letter | None
+    next: Letter | None
+    end: State
+
+    @property
+    def added(self) -> tuple[Letter, ...]:
+        """The letters behind the last message."""
+        return tuple(found for found in (self.answer, self.next) if found is not None)
+
+    @property
+    def ending(self) -> Ending:
+        added = tuple(found.sample for found in self.added)
+        return Ending(self.last.sample, added, self.answer is not None)
+
+    @property
+    def length(self) -> int:
+        return len(self.node.word) + 1 + len(self.added)
+
+
+class Walk:
+    """The nodes of a format, and the outcome of every case. `doubt`: count what is not shown to differ as differing."""
+
+    def __init__(self, alphabet: Alphabet, places: Iterable[Place], *, doubt: bool) -> None:
+        self.alphabet, self.machine = alphabet, alphabet.machine
+        self.joint = Joint(alphabet.machine)
+        self.doubt, self.doubted = doubt, False
+        kept = [letter for letter in alphabet.letters if letter.real or doubt]
+        self.doubted = any(not letter.real for letter in alphabet.letters)
+        self.letters = tuple(sorted(kept, key=lambda letter: _ORDER.index(letter.role)))
+        self.pairs = self._pairs(places)
+        self._differs: dict[tuple[Letter, State, Pair], bool] = {}
+        self.nodes = self._nodes()
+
+    # pairs
+
+    def step(self, pair: Pair, letter: Letter) -> Pair:
+        """The pair that the message before this one has."""
+        before = self.machine.before
+        return before(pair[0], letter.sample), before(pair[1], letter.sample)
+
+    def _pairs(self, places: Iterable[Place]) -> tuple[Pair, ...]:
+        """Every pair that a message can have: the last one at a joint, then those before it."""
+        joints = {pair: None for place in places for pair in self._joint_pairs(place)}
+        found = {pair: None for pair in joints if pair[0] != pair[1]}
+        queue = list(found)
+        for pair in queue:
+            for letter in self.letters:
+                then = self.step(pair, letter)
+                if then[0] != then[1] and then not in found:
+                    found[then] = None
+                    queue.append(then)
+        return tuple(found)
+
+    def _joint_pairs(self, place: Place) -> Iterator[Pair]:
+        old = self.machine.end(prompt=place.prompted)
+        for end in self.machine.ends:
+            for answer, then in self._added(place):
+                seen = end
+                for letter in (then, answer):
+                    seen = seen if letter is None else self.machine.before(seen, letter.sample)
+                yield old, seen
+
+    def _added(self, place: Place) -> Iterator[tuple[Letter | None, Letter | None]]:
+        answers: list[Letter | None] = [None]
+        if place.after == COMPLETION:
+            answers = [letter for letter in self._of("assistant") if self._sampleable(letter)]
+        for answer in answers:
+            if place.then == END:
+                yield answer, None
+            else:
+                for then in self._of(place.then):
+                    yield answer, then
+
+    def _of(self, role: str) -> list[Letter]:
+        return [letter for letter in self.letters if letter.role == role]
+
+    def _sampleable(self, letter: Letter) -> bool:
+        """Whether a model can sample the message: it has nothing that only the opener writes, such as a name."""
+        return not any(letter.sample.bits[test] for test in self.machine.opener_tests)
+
+    # nodes
+
+    def differs(self, letter: Letter, past: State, pair: Pair) -> bool:
+        """Whether a message is written otherwise under the second view of a pair."""
+        key = (letter, past, pair)
+        if key not in self._differs:
+            self._differs[key] = self._compared(letter, past, pair)
+        return self._differs[key]
+
+    def _compared(self, letter: Letter, past: State, pair: Pair) -> bool:
+        old, new = (self.machine.emission(letter.sample, past, view) for view in pair)
+        if old == new:
+            return False
+        match = settled(self.machine, old, new, letter.sample)
+        if match.kind == "unclear":
+            self.doubted = True
+            return self.doubt
+        return match.kind != "same"
+
+    def follow(self, past: State, changed: frozenset[Pair], letter: Letter) -> frozenset[Pair]:
+        """The pairs under which some message changes, behind one more message."""
+        return frozenset(
+            pair
+            for pair in self.pairs
+            if self.step(pair, letter) in changed or self.differs(letter, past, pair)
+        )
+
+    def _nodes(self) -> tuple[Node, ...]:
+        start = Node(self.machine.start, frozenset(), ())
+        found = {(start.past, start.changed): start}
+        queue = [start]
+        for node in queue:
+            for letter in self.letters:
+                if not self.machine.admits(node.past, letter.sample):
+                    continue
+                past = self.machine.after(node.past, letter.sample)
+                changed = self.follow(node.past, node.changed, letter)
+                if (past, changed) not in found:
+                    found[past, changed] = then = Node(past, changed, (*node.word, letter))
+                    queue.append(then)
+            if len(queue) > LIMIT:
+                raise CutOff(f"more than {LIMIT} states")
+        return tuple(queue)
+
+    # cases
+
+    def cases(self, place: Place) -> Iterator[Case]:
+        """Every way to stand at a place, up to what cannot be told apart."""
+        lasts = self.letters if place.prompted else self._of(place.after)
+        for node in self.nodes:
+            for last in lasts:
+                if self.machine.admits(node.past, last.sample):
+                    yield from self._around(place, node, last)
+
+    def _around(self, place: Place, node: Node, last: Letter) -> Iterator[Case]:
+        for answer, then in self._added(place):
+            past, fits = self.machine.after(node.past, last.sample), True
+            for letter in (answer, then):
+                if letter is not None:
+                    fits = fits and self.machine.admits(past, letter.sample)
+                    past = self.machine.after(past, letter.sample)
+            if fits:
+                for end in self.machine.ends:
+                    yield Case(node, last, answer, then, end)
+
+    def outcome(self, place: Place, case: Case) -> bool:
+        """Whether everything that was written is kept."""
+        match = self.joint.match(place.prompted, case.node.past, case.ending, case.end)
+        if match.kind == "unclear":
+            self.doubted = True
+        if not match.prefix and (self.doubt or match.kind != "unclear"):
+            return False
+        views = self.joint.views(place.prompted, case.ending, case.end)
+        return self.step(views, case.last) not in case.node.changed
+
+
+def places_of(roles: Iterable[str]) -> tuple[Place, ...]:
+    """Every cell of the table, row by row."""
+    listed = tuple(roles)
+    plain = [Place(after, then) for after in listed for then in listed]
+    completed = [Place(COMPLETION, then) for then in (*listed, END)]
+    return (*plain, Place(PROMPT, "assistant"), *completed)

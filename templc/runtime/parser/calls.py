@@ -1,0 +1,273 @@
+"""The text of one call to its parts: name, arguments and their raw text, id.
+
+`Reading(shape, ...).read('{"name": "f", "arguments": {"a": 1}}')` is a `ReadCall("f", {"a": 1}, '{"a": 1}')`. What
+cannot be read raises `BadCall`, whose code says why; what is odd is in `notes`, a value of another type in `errors`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from templc.runtime.parser.alphabet import Alphabet
+from templc.runtime.parser.grammar import (
+    ArgumentCall,
+    BareCall,
+    CallShape,
+    FieldCall,
+    JsonCall,
+    Part,
+)
+from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
+from templc.runtime.parser.values import Unreadable, decoded_arguments, members, read_json, typed
+
+Raw = str | dict[str, str]
+Problem = tuple[str, str]
+
+
+class BadCall(Exception):
+    """A call that cannot be read: a code and words."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code, self.message = code, message
+
+
+@dataclass(slots=True)
+class ReadCall:
+    """One call; `raw`: the sampled text of its arguments, by name where the format writes them one by one."""
+
+    name: str
+    arguments: dict[str, Any]
+    raw: Raw
+    id: str | None = None
+    type: str = "function"
+    errors: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Reads calls of one shape; `schemas`: parameters by declared tool, None where no tools are known."""
+
+    schemas: Mapping[str, Any] | None
+    call_id: str
+    alphabet: Alphabet
+
+    def body(self, shape: CallShape, text: str) -> str:
+        """The raw text of a call without the white space that the format writes around it."""
+        if isinstance(shape, BareCall):
+            return "{" + text + "}"
+        post, pre = shape.open.post, shape.close.pre
+        text = text.removeprefix(post)
+        return text.removesuffix(pre)
+
+    def read(self, shape: CallShape, text: str) -> ReadCall:
+        """The call that stands between opener and closer."""
+        match shape:
+            case JsonCall():
+                call = self._json(shape, self.alphabet.outside(self.body(shape, text)))
+            case FieldCall():
+                call = self._fields(shape, text)
+            case ArgumentCall():
+                call = self._arguments(shape, text)
+            case BareCall(name, arguments):
+                inner = JsonCall(shape.open, shape.close, name, arguments)
+                call = self._json(inner, self.alphabet.outside("{" + text + "}"))
+        if self.schemas is not None and call.name not in self.schemas:
+            call.notes.append(("unknown_tool", f"no tool is named {call.name!r}"))
+        return call
+
+    def _json(self, shape: JsonCall, text: str) -> ReadCall:
+        try:
+            found = members(text)
+        except Unreadable as error:
+            raise BadCall("invalid_json", str(error)) from None
+        name, _ = found.get(shape.name, (None, ""))
+        if not isinstance(name, str) or not name:
+            raise BadCall("no_name", "the call has no name")
+        if shape.arguments not in found:
+            raise BadCall("bad_arguments", f"the call to {name!r} has no {shape.arguments}")
+        value, raw = found[shape.arguments]
+        call = ReadCall(name, _object(name, value), raw)
+        call_id = found.get(shape.id, (None, ""))[0] if shape.id else None
+        call.id = call_id if isinstance(call_id, str) and call_id else None
+        extra = sorted(found.keys() - {shape.name, shape.arguments, shape.id})
+        call.notes += [("extra_keys", f"the call also has {', '.join(extra)}")] if extra else []
+        return call
+
+    def _fields(self, shape: FieldCall, text: str) -> ReadCall:
+        found = {
+            name: self.alphabet.outside(part) for name, part in _split(shape.inner, text).items()
+        }
+        call_id = found.get("id", "").strip()
+        notes: list[Problem] = []
+        name = found["name"].strip() if "name" in found else self._named(call_id, notes)
+        if not name:
+            raise BadCall(
+                "no_name",
+                f"the id {call_id!r} names no function" if call_id else "the call has no name",
+            )
+        raw = found.get("arguments", "")
+        try:
+            arguments = _object(name, read_json(raw))
+        except Unreadable as error:
+            raise BadCall("invalid_json", str(error)) from None
+        return ReadCall(
+            name,
+            arguments,
+            raw,
+            call_id or None,
+            found.get("type", "").strip() or "function",
+            notes=notes,
+        )
+
+    def _named(self, call_id: str, notes: list[Problem]) -> str:
+        """The name in an id that is built as the format has it, or in a simpler one."""
+        if not self.call_id:
+            return ""
+        pattern = (
+            re.escape(self.call_id).replace(r"\{name\}", "(.+)").replace(r"\{index\}", "[0-9]+")
+        )
+        if match := re.fullmatch(pattern, call_id, re.DOTALL):
+            return match[1]
+        plain = re.fullmatch(r"(.+?)(:[0-9]+)?", call_id, re.DOTALL)
+        if plain is None:
+            return ""
+        known = self.schemas is not None and plain[1] in self.schemas
+        if not known and (self.schemas is not None or not plain[2]):
+            return ""
+        notes.append(("foreign_id", f"the id {call_id!r} is not built as {self.call_id}"))
+        return plain[1]
+
+    def _arguments(self, shape: ArgumentCall, text: str) -> ReadCall:
+        text = self.alphabet.outside(text)
+        shape = _outside(shape, self.alphabet)
+        opening, _ = argument_edges(shape)
+        start = text.find(opening)
+        head = text if start < 0 else text[:start]
+        if start < 0 and shape.tail.strip():
+            head = head.rstrip().removesuffix(shape.tail.strip())
+        found = _split(shape.head, head)
+        name = found.get("name", "").strip()
+        if not name:
+            raise BadCall("no_name", "the call has no name")
+        call = ReadCall(name, {}, {}, found.get("id", "").strip() or None)
+        rest = _each(shape, text, start, self._parameters(name), call) if start >= 0 else ""
+        if rest.strip() != shape.tail.strip() and start >= 0:
+            raise BadCall("bad_arguments", f"the arguments of {name!r} do not end as they should")
+        return call
+
+    def _parameters(self, name: str) -> Mapping[str, Any] | None:
+        """The declared parameters of a tool, None where the tool is unknown."""
+        schema = None if self.schemas is None else self.schemas.get(name)
+        if not isinstance(schema, Mapping):
+            return None
+        properties = schema.get("properties")
+        return properties if isinstance(properties, Mapping) else {}
+
+
+def _object(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = decoded_arguments(value)
+        except Unreadable as error:
+            raise BadCall(
+                "bad_arguments", f"the arguments of {name!r} are text that is not JSON: {error}"
+            ) from None
+    if not isinstance(value, dict):
+        raise BadCall("bad_arguments", f"the arguments of {name!r} are not an object")
+    return value
+
+
+def _split(inner: Sequence[str | Part], text: str) -> dict[str, str]:
+    """The parts between the texts of a call; white space around the texts may differ."""
+    found: dict[str, str] = {}
+    for place, item in enumerate(inner):
+        if isinstance(item, str):
+            if place == 0:
+                text = _after(text, item)
+            continue
+        following = inner[place + 1] if place + 1 < len(inner) else ""
+        last = place + 2 >= len(inner)
+        found[item.name], text = _before(text, str(following), last)
+    return found
+
+
+def _after(text: str, literal: str) -> str:
+    if text.startswith(literal):
+        return text[len(literal) :]
+    core = literal.strip()
+    place = text.find(core)
+    if text[:place].strip() or place < 0:
+        raise BadCall("bad_call", f"the call does not begin with {core!r}")
+    return text[place + len(core) :]
+
+
+def _before(text: str, literal: str, last: bool) -> tuple[str, str]:
+    """The text up to a literal and what follows it; the last literal stands at the very end."""
+    if not literal:
+        return text, ""
+    core = literal.strip()
+    place = text.rfind(literal) if last else text.find(literal)
+    if place >= 0 and (not last or place + len(literal) == len(text)):
+        return text[:place], text[place + len(literal) :]
+    place = text.rfind(core) if last else text.find(core)
+    if place < 0 or not core or (last and text[place + len(core) :].strip()):
+        raise BadCall("bad_call", f"{core!r} is missing in the call")
+    return text[:place], text[place + len(core) :]
+
+
+def _outside(shape: ArgumentCall, alphabet: Alphabet) -> ArgumentCall:
+    def run(items: tuple[str | Part, ...]) -> tuple[str | Part, ...]:
+        return tuple(alphabet.outside(item) if isinstance(item, str) else item for item in items)
+
+    return ArgumentCall(
+        shape.open, shape.close, run(shape.head), run(shape.argument), alphabet.outside(shape.tail)
+    )
+
+
+def _each(
+    shape: ArgumentCall, text: str, at: int, parameters: Mapping[str, Any] | None, call: ReadCall
+) -> str:
+    """Read every argument from `at` on into `call`; what follows the last one."""
+    opening, closing = argument_edges(shape)
+    middle = str(shape.argument[2])
+    follow = "|".join(re.escape(item) for item in (opening, shape.tail.strip()) if item)
+    ends = re.compile(rf"{re.escape(closing)}(?=\s{{0,{LOOK_AHEAD}}}(?:{follow}|\Z))")
+    while text.startswith(opening, at):
+        separator = text.find(middle.strip(), at + len(opening))
+        if separator < 0:
+            raise BadCall("bad_arguments", f"an argument of {call.name!r} has no name")
+        key = text[at + len(opening) : separator].strip()
+        start = separator + len(middle.strip())
+        end = ends.search(text, start)
+        if end is None:
+            raise BadCall("bad_arguments", f"the argument {key!r} of {call.name!r} is not closed")
+        _take(call, key, _bare(shape, text[start : end.start()]), parameters)
+        at = end.end()
+        at += len(text[at : at + LOOK_AHEAD]) - len(text[at : at + LOOK_AHEAD].lstrip())
+    return text[at:]
+
+
+def _bare(shape: ArgumentCall, value: str) -> str:
+    """A value without the white space that the format writes around it."""
+    middle, last = str(shape.argument[2]), str(shape.argument[-1])
+    value = value.removeprefix(middle[len(middle.rstrip()) :])
+    return value.removesuffix(last[: len(last) - len(last.lstrip())])
+
+
+def _take(call: ReadCall, key: str, value: str, parameters: Mapping[str, Any] | None) -> None:
+    assert isinstance(call.raw, dict)
+    if key in call.raw:
+        call.notes.append(("duplicate_argument", f"{call.name!r} has the argument {key!r} twice"))
+    if parameters is not None and key not in parameters:
+        call.notes.append(("unknown_argument", f"{call.name!r} declares no argument {key!r}"))
+    found = typed(value, None if parameters is None else parameters.get(key))
+    call.arguments[key], call.raw[key] = found.value, value
+    call.errors += (
+        [("bad_value", f"{key!r} of {call.name!r}: {found.error}")] if found.error else []
+    )
+    call.notes += [(found.note, f"{key!r} of {call.name!r}")] if found.note else []

@@ -1,0 +1,206 @@
+"""What comes in, tokens or text, as one growing string of characters and control tokens.
+
+`TokenLexer(codec, alphabet).feed([...])` gives the characters that are certain so far; `units(offset)` says which
+token (or, for text, which character of the text given) stands at an offset of the string.
+"""
+
+from __future__ import annotations
+
+import codecs
+import weakref
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from templc.runtime.codec import Codec
+from templc.runtime.errors import TokenizerError
+from templc.runtime.parser.alphabet import BAD, STAND_INS, Alphabet, without_surrogates
+from templc.runtime.parser.finder import Finder
+
+
+class Lexer(Protocol):
+    """bad: offsets of characters that stand for what could not be read. unknown: units that the vocabulary lacks.
+
+    spelled: offsets of control tokens that had to be spelled out.
+    """
+
+    bad: list[int]
+    unknown: list[int]
+    spelled: list[int]
+
+    @property
+    def count(self) -> int:
+        """How many units came in."""
+        ...
+
+    def start_at(self, offset: int) -> None:
+        """Say how many characters stand before the first unit."""
+        ...
+
+    def feed(self, given: Any) -> str:
+        """The characters that are certain after this much."""
+        ...
+
+    def finish(self) -> str:
+        """The characters that were held back."""
+        ...
+
+    def boundary(self, offset: int) -> int:
+        """How many units start before `offset`."""
+        ...
+
+    def cover(self, start: int, end: int) -> tuple[int, int]:
+        """The units that `start` to `end` touches."""
+        ...
+
+
+_byte_caches: weakref.WeakKeyDictionary[Any, dict[int, bytes]] = weakref.WeakKeyDictionary()
+
+
+def _byte_cache(codec: Codec) -> dict[int, bytes]:
+    try:
+        return _byte_caches.setdefault(codec, {})
+    except TypeError:  # takes no weak reference
+        return {}
+
+
+class TokenLexer:
+    """Token ids; bytes that are not UTF-8 become U+FFFD, an unfinished character at the end is left out."""
+
+    def __init__(self, codec: Codec, alphabet: Alphabet) -> None:
+        self._codec = codec
+        self._bytes = _byte_cache(codec)
+        tokens = codec.controls.tokens.values()
+        self._controls = {token.id: token.text for token in tokens}
+        self._alphabet = alphabet
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._starts: list[int] = []
+        self._offset = 0
+        self._pending = False
+        self.bad: list[int] = []
+        self.unknown: list[int] = []
+        self.spelled: list[int] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._starts)
+
+    def start_at(self, offset: int) -> None:
+        self._offset = offset
+
+    def feed(self, given: Sequence[int]) -> str:
+        out: list[str] = []
+        for number in given:
+            self._starts.append(self._offset)
+            token = int(number)
+            text = self._control(token) if token in self._controls else self._decoded(token)
+            out.append(text)
+            self._offset += len(text)
+        return "".join(out)
+
+    def finish(self) -> str:
+        self._decoder.reset()
+        return ""
+
+    def boundary(self, offset: int) -> int:
+        return bisect_left(self._starts, offset)
+
+    def cover(self, start: int, end: int) -> tuple[int, int]:
+        return max(0, bisect_right(self._starts, start) - 1), bisect_left(
+            self._starts, max(end, start + 1)
+        )
+
+    def _control(self, token: int) -> str:
+        character = self._alphabet.character(self._controls[token])
+        broken = self._flushed()
+        if character is None:  # more kinds of control tokens than there are characters for
+            self.spelled.append(self._offset)
+            character = self._controls[token]
+        return broken + character
+
+    def _flushed(self) -> str:
+        """An unfinished character that a control token cut off."""
+        text = self._decoder.decode(b"", True) if self._pending else ""
+        self._pending = False
+        self.bad += [self._offset] if text else []
+        return text
+
+    def _decoded(self, token: int) -> str:
+        piece = self._bytes.get(token)
+        if piece is None:
+            try:
+                piece = self._codec.token_bytes(token)
+            except TokenizerError:
+                self.unknown.append(len(self._starts) - 1)
+                return self._flushed() + BAD
+            self._bytes[token] = piece
+        text = self._decoder.decode(piece)
+        self._pending = bool(self._decoder.getstate()[0])
+        if BAD in text and BAD.encode() not in piece:
+            self.bad.append(self._offset + text.index(BAD))
+        return text
+
+
+class TextLexer:
+    """Text in which the control tokens of the format are spelled out."""
+
+    def __init__(self, controls: Sequence[str], alphabet: Alphabet) -> None:
+        self._finder = Finder(controls)
+        self._alphabet = alphabet
+        self._held = ""
+        self._offset = self._base = self._count = 0
+        self._places: list[int] = []
+        self._extra: list[int] = [0]
+        self.bad: list[int] = []
+        self.unknown: list[int] = []
+        self.spelled: list[int] = []
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def start_at(self, offset: int) -> None:
+        self._offset = self._base = offset
+
+    def feed(self, given: str) -> str:
+        self._count += len(given)
+        self._held += given
+        return self._read(final=False)
+
+    def finish(self) -> str:
+        return self._read(final=True)
+
+    def boundary(self, offset: int) -> int:
+        before = bisect_left(self._places, offset)
+        return offset - self._base + self._extra[before]
+
+    def cover(self, start: int, end: int) -> tuple[int, int]:
+        return self.boundary(start), max(self.boundary(end), self.boundary(start))
+
+    def _read(self, final: bool) -> str:
+        out: list[str] = []
+        at = 0
+        while True:
+            match, limit = self._finder.find(self._held, at, final)
+            out.append(self._plain(self._held[at:limit]))
+            at = limit
+            if match is None:
+                self._held = self._held[at:]
+                return "".join(out)
+            out.append(self._control(match[0]))
+            at = match.end()
+
+    def _plain(self, text: str) -> str:
+        clean = without_surrogates(text)
+        if clean != text:
+            self.bad += [self._offset + match.start() for match in STAND_INS.finditer(text)]
+        self._offset += len(clean)
+        return clean
+
+    def _control(self, text: str) -> str:
+        character = self._alphabet.character(text)
+        assert character is not None, "the controls of a format have characters"
+        self._places.append(self._offset)
+        self._extra.append(self._extra[-1] + len(text) - 1)
+        self._offset += 1
+        return character

@@ -1,0 +1,137 @@
+"""Where a completion begins: what came before its turn, and what the prompt already holds of the turn itself.
+
+The prompt may be the `Tokens` of a render, any ids, or text. Its last opener is looked for; the text behind it, such
+as a forced `<think>` or a prefilled answer, is the part of the turn that was not sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec
+from templc.runtime.history import State
+from templc.runtime.messages import Message
+from templc.runtime.parser.alphabet import Alphabet
+from templc.runtime.parser.lexer import TextLexer, TokenLexer
+from templc.runtime.parser.origins import origins
+from templc.runtime.tokens import Tokens
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+_BACK = 8
+Prompt = Tokens | Sequence[int] | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """past: the summary before the turn. tail: what the prompt holds of it, as `Alphabet` has it.
+
+    calls: how many calls the conversation has, for ids that are made up.
+    """
+
+    past: Any
+    tail: str
+    tools: fold.Tools = None
+    lead: Message | None = None
+    calls: int = 0
+
+
+def start_of(
+    renderer: Renderer,
+    codec: Codec | None,
+    alphabet: Alphabet,
+    prompt: Prompt,
+    state: State | None,
+    tools: fold.Tools,
+) -> Start:
+    """Where the completion of `prompt` begins; without one, behind the generation prompt after a user message."""
+    known = state if state is not None else getattr(prompt, "state", None)
+    if isinstance(known, State) and known.prompt:
+        tail = _prefill(renderer, alphabet, known.past, known.tools)
+        return Start(
+            known.past, tail, known.tools if tools is None else tools, known.lead, known.calls
+        )
+    found = None
+    if prompt is not None:
+        found = _behind_opener(renderer, alphabet, _inside(prompt, renderer, codec, alphabet))
+    if found is None:
+        past = origins(renderer)[0].past
+        found = past, _prefill(renderer, alphabet, past, tools)
+    return Start(*found, tools)
+
+
+def _prefill(renderer: Renderer, alphabet: Alphabet, past: Any, tools: fold.Tools) -> str:
+    if "prefill" not in renderer.parts:
+        return ""
+    return alphabet.inside(fold.prefill_text(renderer, past, tools))
+
+
+def _inside(
+    prompt: Sequence[int] | str, renderer: Renderer, codec: Codec | None, alphabet: Alphabet
+) -> str:
+    """The end of the prompt, from a control token that no assistant writes, some of them back."""
+    if isinstance(prompt, str):
+        lexer = TextLexer(_format_controls(renderer), alphabet)
+        return lexer.feed(prompt) + lexer.finish()
+    if codec is None:
+        return ""
+    foreign = {codec.token_id(text) for text in _foreign(renderer)} - {None}
+    ids = [int(token) for token in prompt]
+    places = islice((at for at in range(len(ids) - 1, -1, -1) if ids[at] in foreign), _BACK)
+    return TokenLexer(codec, alphabet).feed(ids[min(places, default=0) :])
+
+
+def _format_controls(renderer: Renderer) -> tuple[str, ...]:
+    info = renderer.info
+    return tuple(dict.fromkeys((*info.specials, *info.markers, *info.stop)))
+
+
+def _foreign(renderer: Renderer) -> list[str]:
+    """The control tokens that never stand in what the model samples."""
+    written = _written(renderer)
+    return [
+        text
+        for text in renderer.info.specials
+        if text not in written and text not in renderer.info.stop
+    ]
+
+
+def _written(renderer: Renderer) -> str:
+    """The shape of the response for every past, as text to look into."""
+    shapes = [repr(renderer.response(Writer(None), origin.past)) for origin in origins(renderer)]
+    return "\n".join(shapes)
+
+
+def _behind_opener(renderer: Renderer, alphabet: Alphabet, text: str) -> tuple[Any, str] | None:
+    """The past whose prompt ends like this one, and what of the turn follows; None where none does.
+
+    Of several pasts it is the one whose own prompt has the most in common with this one, before the turn and in it.
+    """
+    known = [(origin, alphabet.inside(origin.edge)) for origin in origins(renderer) if origin.edge]
+    ends = {edge: text.rfind(edge) + len(edge) for _, edge in known if edge in text}
+    end = max(ends.values(), default=-1)
+    if end < 0:
+        return None
+    behind, before = text[end:], text[:end]
+    best = max(
+        (origin for origin, edge in known if ends.get(edge) == end),
+        key=lambda origin: (
+            _common_end(alphabet.inside(origin.before), before),
+            behind.startswith(alphabet.inside(origin.prefill)),
+        ),
+    )
+    return best.past, behind
+
+
+def _common_end(one: str, other: str) -> int:
+    """How many characters two texts end alike with."""
+    size = 0
+    while size < min(len(one), len(other)) and one[-1 - size] == other[-1 - size]:
+        size += 1
+    return size

@@ -1,0 +1,142 @@
+"""The parser of one completion: fed in any pieces, or all at once.
+
+parser = renderer.parser(prompt=tokens)
+for ids in stream:
+    for delta in parser.feed(ids):
+        show(delta)
+parsed = parser.finish()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec
+from templc.runtime.history import State
+from templc.runtime.parsed import Delta, Parsed
+from templc.runtime.parser.alphabet import Alphabet, known_controls
+from templc.runtime.parser.calls import Reading
+from templc.runtime.parser.lexer import Lexer, TextLexer, TokenLexer
+from templc.runtime.parser.machine import Machine
+from templc.runtime.parser.record import Record
+from templc.runtime.parser.result import result_of
+from templc.runtime.parser.rewritten import Rewriter
+from templc.runtime.parser.start import Prompt, start_of
+from templc.runtime.parser.table import table_of
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+
+class Parser:
+    """Reads one completion; made by `renderer.parser`. Tokens need a codec, text needs none; the two do not mix."""
+
+    def __init__(
+        self,
+        renderer: Renderer,
+        codec: Codec | None,
+        prompt: Prompt,
+        tools: fold.Tools,
+        state: State | None,
+        calls_in_reasoning: bool,
+    ) -> None:
+        self._renderer = renderer
+        self._given = (prompt, tools, state)
+        self._codec = codec
+        self._accept = calls_in_reasoning
+        self._machine: Machine | None = None
+        self._lexer: Lexer
+        self._rewriter: Rewriter
+        self._turn: list[str] = []
+        self._ids: list[int] | None = None
+        self._parsed: Parsed | None = None
+        self.last: tuple[Delta, ...] = ()
+
+    def feed(self, given: Sequence[int] | str | int) -> list[Delta]:
+        """What this much more of the completion says for certain: deltas that are never taken back.
+
+        given: token ids, one id, or text. TypeError where tokens and text are mixed; ValueError after `finish`.
+        """
+        if self._parsed is not None:
+            raise ValueError("the completion is finished: make a new parser for the next one")
+        given = [given] if isinstance(given, int) else given
+        if len(given) == 0:
+            return []
+        machine = self._begun(text=isinstance(given, str))
+        if isinstance(given, str) != (self._ids is None):
+            raise TypeError("tokens and text cannot be mixed in one completion")
+        if self._ids is not None:
+            self._ids += [int(token) for token in given]
+        self._read(machine, self._lexer.feed(given))
+        return machine.record.taken()
+
+    def finish(self, *, finished: bool = False) -> Parsed:
+        """The result; the deltas that were still held back are in `last`.
+
+        finished: the engine ended the turn and left the stop out, so that it is not truncated.
+        """
+        if self._parsed is None:
+            machine = self._begun(text=self._codec is None)
+            self._read(machine, self._lexer.finish())
+            machine.finish(finished)
+            self.last = tuple(machine.record.taken())
+            turn = "".join(self._turn)
+            self._parsed = result_of(
+                self._renderer, machine, self._lexer, self._rewriter, turn, self._ids
+            )
+        return self._parsed
+
+    def _read(self, machine: Machine, text: str) -> None:
+        if text:
+            self._turn.append(text)
+            machine.feed(text)
+
+    def _begun(self, *, text: bool) -> Machine:
+        if self._machine is None:
+            self._machine = self._begin(None if text else self._codec)
+            self._ids = None if text else []
+        return self._machine
+
+    def _begin(self, codec: Codec | None) -> Machine:
+        renderer, (prompt, tools, state) = self._renderer, self._given
+        info = renderer.info
+        stops = info.stop or tuple(token for token in (codec and codec.eos_token,) if token)
+        named = (*info.specials, *info.markers, *stops)
+        controls = known_controls(named, None if codec is None else codec.controls.tokens)
+        alphabet = Alphabet(controls)
+        start = start_of(renderer, codec, alphabet, prompt, state, tools)
+        response = renderer.response(Writer(start.tools, start.lead), start.past)
+        ends = (*(stop for stop in stops if stop in controls), *info.stop_strings)
+        table = table_of(response, controls, ends, self._accept)
+        reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
+        machine = Machine(table, Record(alphabet), reading)
+        tail = start.tail
+        machine.feed(tail)
+        if (
+            machine.stopped is not None
+        ):  # the prompt ends with a whole turn: nothing of the next one is there
+            tail = ""
+            machine = Machine(table, Record(alphabet), reading)
+        machine.record.begin(len(tail))
+        self._turn = [tail]
+        self._lexer = (
+            TextLexer(controls, alphabet) if codec is None else TokenLexer(codec, alphabet)
+        )
+        self._lexer.start_at(len(tail))
+        self._rewriter = Rewriter(renderer, codec, alphabet, start)
+        return machine
+
+
+def _schemas(tools: fold.Tools) -> Mapping[str, Any] | None:
+    """The parameters of each declared tool; None where no tools are known."""
+    if tools is None:
+        return None
+    found: dict[str, Any] = {}
+    for tool in tools:
+        function = tool.get("function", tool)
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            found[function["name"]] = function.get("parameters")
+    return found
