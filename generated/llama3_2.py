@@ -7,6 +7,7 @@ from typing import NamedTuple
 from templc.runtime import (
     Anchor,
     Arguments,
+    BareCall,
     Calls,
     Content,
     Either,

@@ -5,10 +5,13 @@
 from typing import NamedTuple
 
 from templc.runtime import (
+    Anchor,
     Arguments,
     CallId,
+    Calls,
     Content,
     Either,
+    FieldCall,
     Hole,
     Info,
     LeadContent,
@@ -17,6 +20,7 @@ from templc.runtime import (
     Name,
     Option,
     OptionText,
+    Part,
     Renderer,
     Response,
     ToolText,
@@ -210,4 +214,18 @@ class MistralSmall32(Renderer):
         )
 
     def response(self, out: Writer, past: object) -> Response:
-        return Response(Either((Hole("content"),), ()), Hole("other"))
+        return Response(
+            Either((Hole("content"),), ()),
+            Calls(
+                FieldCall(
+                    Anchor("[TOOL_CALLS]"),
+                    Anchor(""),
+                    Part("name"),
+                    "[CALL_ID]",
+                    Part("id"),
+                    "[ARGS]",
+                    Part("arguments"),
+                ),
+            ),
+            Hole("other"),
+        )

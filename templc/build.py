@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from templc.emit.header import MARK
 from templc.emit.index import emit_index
 from templc.pipeline import Compilation, compile_path
 from templc.problems.problem import Problem, Problems
+from templc.proofs import MARK as PROOF_MARK
+from templc.proofs import demanded, proof_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +55,57 @@ class Built:
         return tuple(output for output in self.outputs if output.stale)
 
 
-def build(specs: Sequence[Path], out: Path, *, index: bool, check: bool = False) -> Built:
-    """Compile every spec; write the modules that changed, and with `index` the list of all modules in `out`."""
+def build(
+    specs: Sequence[Path],
+    out: Path,
+    *,
+    index: bool,
+    check: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Built:
+    """Compile and prove every spec; write the files that changed, and with `index` the list of all modules in `out`.
+
+    A demand of a spec (`extend.must_allow`) that is not proved is a problem, and nothing is written.
+    """
     compilations = tuple(compile_path(path, f"{path.parent.name}/{path.name}") for path in specs)
     problems = tuple(problem for found in compilations for problem in found.problems)
     good = [found for found in compilations if found.program is not None and found.problems.ok]
-    outputs = [_output(out / f"{found.checked().format}.py", found.python()) for found in good]
+    outputs: list[Output] = []
+    for done, found in enumerate(good):
+        progress(done)
+        outputs += _pair(found, out)
+    unproved = Problems()
+    for found in good:
+        demanded(found, unproved)
     if index and len(good) == len(compilations):
         programs = [found.checked() for found in good]
         outputs.append(_output(out / "__init__.py", emit_index(programs)))
         outputs += [
             _output(path, None) for path in _orphans(out, {output.path for output in outputs})
         ]
-    foreign = Problems()
-    for output in outputs:
-        if output.before is not None and not output.before.startswith(MARK):
-            foreign.error(
-                "not-generated", f"{output.path} was not written by templc", helps=("move it away",)
-            )
-    built = Built(tuple(outputs), (*problems, *foreign), compilations)
+    built = Built(tuple(outputs), (*problems, *unproved, *_foreign(outputs)), compilations)
     if not check and built.ok:
         _write(built.stale)
     return built
+
+
+def _pair(found: Compilation, out: Path) -> tuple[Output, Output]:
+    """The module of a spec and the proof beside it."""
+    name = found.checked().format
+    module = _output(out / f"{name}.py", found.python())
+    known = _output(out / f"{name}.json", None)
+    return module, Output(known.path, known.before, proof_text(found, known.before))
+
+
+def _foreign(outputs: Sequence[Output]) -> Problems:
+    """Files in the way that templc did not write."""
+    problems = Problems()
+    for output in outputs:
+        if output.before is not None and not output.before.startswith((MARK, PROOF_MARK)):
+            problems.error(
+                "not-generated", f"{output.path} was not written by templc", helps=("move it away",)
+            )
+    return problems
 
 
 def _output(path: Path, after: str | None) -> Output:
@@ -82,9 +113,10 @@ def _output(path: Path, after: str | None) -> Output:
 
 
 def _orphans(out: Path, made: set[Path]) -> Iterator[Path]:
-    """Generated modules whose spec is gone."""
-    for path in sorted(out.glob("*.py")):
-        if path not in made and path.read_text(encoding="utf-8").startswith(MARK):
+    """Generated files whose spec is gone."""
+    for path in sorted([*out.glob("*.py"), *out.glob("*.json")]):
+        ours = path.read_text(encoding="utf-8").startswith((MARK, PROOF_MARK))
+        if path not in made and ours:
             yield path
 
 

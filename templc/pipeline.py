@@ -115,4 +115,5 @@ def load_class(compilation: Compilation) -> type[Renderer]:
     sys.modules[module.__name__] = module
     exec(compile(text, name, "exec"), module.__dict__)
     found: type[Renderer] = getattr(module, class_name(compilation.checked().format))
+    found.program = compilation.checked()
     return found

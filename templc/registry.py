@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
 from difflib import get_close_matches
 from functools import cache
@@ -16,6 +17,7 @@ from types import ModuleType
 
 from templc.runtime.errors import FormatError
 from templc.runtime.renderer import Renderer
+from templc.runtime.stability import StabilityTable
 
 
 def get_renderer(
@@ -104,6 +106,33 @@ def generated() -> ModuleType:
     sys.modules["templc.generated"] = module
     found.loader.exec_module(module)
     return module
+
+
+def stability_of(renderer: Renderer) -> StabilityTable:
+    """The proved table of a renderer: the stored one for default options, else proved now from the spec."""
+    stored = _stored(renderer)
+    if stored is not None:
+        return stored
+    from templc.pipeline import compile_path, spec_folder
+    from templc.proof.stability import prove
+
+    program = renderer.program
+    if program is None:
+        program = compile_path(spec_folder() / f"{renderer.info.name}.yaml").checked()
+    given = {name: value for name, value in renderer.options.items() if value is not None}
+    found = prove(program, given)
+    return StabilityTable({**found.to_json(), "text": str(found)})
+
+
+def _stored(renderer: Renderer) -> StabilityTable | None:
+    defaults = {name: option.default for name, option in renderer.known_options.items()}
+    if renderer.program is not None or renderer.options != defaults:
+        return None
+    path = Path(str(generated().__file__)).parent / f"{renderer.info.name}.json"
+    return StabilityTable(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+Renderer.prover = staticmethod(stability_of)
 
 
 def _plain(name: str) -> str:

@@ -48,7 +48,7 @@ WRONG: list[tuple[str, str]] = [
     ("render qwen3 -m one.json", "holds one message, not a list of messages"),
     ("render qwen3 -m inner.json", "`messages` of inner.json is a text, not a list"),
     ("render qwen3 -m object.json", "holds an object, not a list of messages"),
-    ("render qwen3 -m strings.json", "message 0: a str is not a message"),
+    ("render qwen3 -m strings.json", "message 0: a value of type str is not a message"),
     ("render qwen3 -m empty.json", "empty.json is empty"),
     ("render qwen3 -m binary.json", "binary.json is a binary file"),
     ("render qwen3 -m latin.json", "latin.json is not UTF-8 at byte 2"),

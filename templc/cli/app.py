@@ -31,6 +31,7 @@ COMMANDS: dict[str, Entry] = {
     "new": Entry("templc.cli.new", "Start a spec for a format of your own."),
     "check": Entry("templc.cli.check", "Report the problems of specs."),
     "build": Entry("templc.cli.build", "Write the Python modules of specs, or check them."),
+    "prove": Entry("templc.cli.prove", "Show what may follow what without rewriting earlier text."),
     "verify": Entry("templc.cli.verify", "Compare a format with a published chat template."),
 }
 

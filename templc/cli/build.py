@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from templc.build import Built, Output, build
-from templc.cli.console import colored, note, paint
+from templc.cli.console import colored, note, paint, progress
 from templc.cli.failures import BAD_INPUT, FINDING, InputError
 from templc.cli.formats import GENERATED, SPECS, project_specs
 from templc.problems.render import render_text
@@ -48,7 +48,8 @@ def command(specs: tuple[Path, ...], check: bool, out: Path | None) -> int:
             help="name spec files, or start one: templc new NAME",
         )
     folder = out or GENERATED
-    built = build(chosen, folder, index=not specs, check=check)
+    with progress(len(chosen), "building") as done:
+        built = build(chosen, folder, index=not specs, check=check, progress=done)
     if built.problems:
         sys.stderr.write(render_text(built.problems, color=colored(sys.stderr)))
     if not built.ok:

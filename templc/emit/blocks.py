@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from templc.emit.expressions import Expressions
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
-from templc.model.expr import Cond, negation
+from templc.model.expr import And, Cond, negation
 from templc.source.span import Span
 
 LONG_TEXT = 100
@@ -76,20 +76,26 @@ class Blocks:
 
     def condition(self, word: str, cond: Cond, span: Span, prefix: str = "") -> None:
         """`if COND:  # line N`, over several lines where it is too long; `prefix` is or-ed in front."""
-        operator, operands = self._expressions.operands(cond)
         text = self._expressions.truth(cond)
         if prefix:
-            text = f"{prefix} or {text}" if operator != "and" else f"{prefix} or ({text})"
-            operands = [prefix, *(operands if operator != "and" else [f"({text})"])]
-            operator = "or"
+            text = f"{prefix} or ({text})" if isinstance(cond, And) else f"{prefix} or {text}"
         comment = self.line_comment(span)
         if columns(f"{word} {text}:") <= self._lines.room:
             self._lines.commented(f"{word} {text}:", comment)
             return
         self._lines.commented(f"{word} (", comment)
         with self._lines.indented():
-            rest = [one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]]
-            self._lines.add(operands[0], *rest)
+            spread = self._expressions.spread(cond, self._lines.room)
+            if prefix:
+                spread = [
+                    prefix,
+                    *(
+                        [f"or ({self._expressions.truth(cond)})"]
+                        if isinstance(cond, And)
+                        else [f"or {spread[0]}", *spread[1:]]
+                    ),
+                ]
+            self._lines.add(*spread)
         self._lines.add("):")
 
     def _each(self, op: Each, loop: int) -> None:
@@ -98,7 +104,7 @@ class Blocks:
             self._systems(op, loop)
             return
         around = bool(op.close) or (bool(op.open) and not op.between)
-        if around and op.over == "arguments":
+        if around and op.over == "arguments" and not op.ordered:
             lines.add(f"{op.variable}s = list({source})")
             source = f"{op.variable}s"
         if not around:
@@ -117,7 +123,7 @@ class Blocks:
             case "calls":
                 return "m.calls"
             case "arguments":
-                return f"{op.of}.items()"
+                return f"{op.of}.sorted_items()" if op.ordered else f"{op.of}.items()"
             case "tools":
                 return "out.tools"
             case "systems":

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from templc.emit.layout import literal
+from templc.emit.layout import columns, literal
 from templc.ir.ops import Body
 from templc.model import expr
 from templc.model.filters import FILTERS
@@ -20,6 +20,8 @@ _WRAPPERS = {
     ("message", "name"): "Name",
     ("message", "role"): "Name",
     ("message", "call_id"): "CallId",
+    ("message", "answered"): "Name",
+    ("message", "caller_content"): "Content",
     ("lead", "content"): "LeadContent",
     ("lead", "name"): "Name",
     ("item", "name"): "Name",
@@ -43,6 +45,10 @@ class Expressions:
         ref, text = body.value.ref, self.value(body.value)
         if ref.scope == "option" and ref.name in self.tokens:
             return f'{text} or ""'
+        last = FILTERS[body.value.filters[-1].name] if body.value.filters else None
+        if last is not None and last.parts:
+            inner = self.value(expr.Value(ref, body.value.filters[:-1]))
+            return f"*{last.parts}({self.wrapper(ref)}, {inner})"
         if body.default is not None:
             text = f"{text} or {literal(body.default)}"
         return f"{self.wrapper(ref)}({text})"
@@ -79,31 +85,19 @@ class Expressions:
         """A condition at the lowest binding: fit for `if` and `return bool(...)`."""
         return self._at(cond, 0)
 
-    def operands(self, cond: expr.Cond) -> tuple[str, list[str]]:
-        """The outermost operator and its operands, for conditions that take several lines.
-
-        An `and` inside `or` takes a line for each of its terms too, as the layout has it.
-        """
-        match cond:
-            case expr.Or(terms):
-                parts = [part for term in terms for part in self._conjuncts(term)]
-                return "or", parts
-            case expr.And(terms):
-                return "and", [self._at(term, 2) for term in terms]
-            case _:
-                return "", [self._at(cond, 0)]
-
-    def spread(self, cond: expr.Cond) -> list[str]:
-        """A condition over several lines, each but the first behind its operator."""
-        operator, operands = self.operands(cond)
-        rest = [one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]]
-        return [operands[0], *rest]
-
-    def _conjuncts(self, term: expr.Cond) -> list[str]:
-        if not isinstance(term, expr.And):
-            return [self._at(term, 1)]
-        first, *rest = (self._at(inner, 2) for inner in term.terms)
-        return [first, *(f"and {text}" for text in rest)]
+    def spread(self, cond: expr.Cond, room: int = 100) -> list[str]:
+        """A condition over several lines, each but the first behind its operator; what is still too long is nested."""
+        lines: list[str] = []
+        for operator, term, level in _terms(cond):
+            head = f"{operator} " if lines else ""
+            inner = term.term if isinstance(term, expr.Not) else term
+            text = head + self._at(term, level)
+            if columns(text) <= room or not isinstance(inner, expr.Or | expr.And):
+                lines.append(text)
+                continue
+            head += "not (" if isinstance(term, expr.Not) else "("
+            lines += [head, *(f"    {line}" for line in self.spread(inner, room - 4)), ")"]
+        return lines
 
     def _at(self, cond: expr.Cond, level: int) -> str:
         """A condition in a place that binds at `level`: 0 anything, 1 inside or, 2 inside and, 3 inside not."""
@@ -189,3 +183,19 @@ class Expressions:
                 return "not out.tools_given"
             case _:
                 return f"{self.value(value)} is None"
+
+
+def _terms(cond: expr.Cond) -> list[tuple[str, expr.Cond, int]]:
+    """Operator, term and binding of each line: an `and` inside `or` takes a line for each of its terms too."""
+    match cond:
+        case expr.And(terms):
+            return [("and", term, 2) for term in terms]
+        case expr.Or(terms):
+            found: list[tuple[str, expr.Cond, int]] = []
+            for term in terms:
+                inner = term.terms if isinstance(term, expr.And) else (term,)
+                level = 2 if isinstance(term, expr.And) else 1
+                found += [("or" if at == 0 else "and", one, level) for at, one in enumerate(inner)]
+            return found
+        case _:
+            return [("", cond, 0)]

@@ -234,5 +234,6 @@ _RUNTIME_NAMES = (
     "ToolText",
     "Writer",
     *dict.fromkeys(row.runtime for row in FILTERS.values() if row.runtime),
+    *(row.parts for row in FILTERS.values() if row.parts),
     *NAMES,
 )

@@ -30,6 +30,7 @@ from templc.runtime.parser.grammar import (
 NAMES = (
     "Anchor",
     "ArgumentCall",
+    "BareCall",
     "Blank",
     "Calls",
     "Either",

@@ -49,17 +49,11 @@ class State:
         if columns(text) <= self._lines.room:
             self._lines.add(text)
             return
-        operator, operands = self._expressions.operands(term)
         self._lines.add("return bool(")
         with self._lines.indented():
-            one = f" {operator} ".join(operands)
-            if columns(one) <= self._lines.room:
-                self._lines.add(one)
-            else:
-                rest = [
-                    one if one.startswith("and ") else f"{operator} {one}" for one in operands[1:]
-                ]
-                self._lines.add(operands[0], *rest)
+            one = self._expressions.truth(term)
+            fits = columns(one) <= self._lines.room
+            self._lines.add(*([one] if fits else self._expressions.spread(term, self._lines.room)))
         self._lines.add(")")
 
     def _summary(self, name: str, side: str, facts: Mapping[Fact, str], step: str) -> None:
@@ -120,11 +114,12 @@ class State:
 
 
 def _predicates(program: Program) -> set[str]:
-    """The predicates that the program's facts read, through other predicates too."""
+    """The predicates that the program reads, through other predicates too."""
     found: set[str] = set()
     conds = [cond for _, ops in program.blocks() for cond, _ in conditions(ops)]
     conds += [check.cond for group in program.checks.values() for check in group]
     for cond in conds:
+        _gather(cond, found)
         for fact in facts_of(cond):
             for term in (fact.term, fact.among):
                 if term is not None:

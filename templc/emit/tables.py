@@ -68,10 +68,7 @@ class Tables:
         facts = self._program.future
         if not facts:
             return []
-        lines = [
-            f"            {literal(name)}: ({literal(meaning(fact))}, {line_of(fact)}),\n"
-            for fact, name in facts.items()
-        ]
+        lines = [_fact(name, meaning(fact), line_of(fact)) for fact, name in facts.items()]
         return ["facts={\n" + "".join(lines) + "        }"]
 
     def _rules(self) -> list[str]:
@@ -85,6 +82,7 @@ class Tables:
             "parts": _dict("parts", rules.parts),
             "between": literal(rules.between) if rules.between else "",
             "call_id": literal(rules.call_id) if rules.call_id else "",
+            "roles": _dict("roles", rules.roles),
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
 
@@ -97,6 +95,15 @@ def _tuple(items: tuple[str, ...], indent: int) -> str:
         return one
     pad = " " * (indent + 4)
     return "(\n" + "".join(f"{pad}{literal(item)},\n" for item in items) + " " * indent + ")"
+
+
+def _fact(name: str, text: str, line: int) -> str:
+    """An entry of `facts`, twelve columns in."""
+    one = f"{' ' * 12}{literal(name)}: ({literal(text)}, {line}),\n"
+    if columns(one) - 1 <= 100:
+        return one
+    inner = "".join(f"{' ' * 16}{item},\n" for item in (literal(text), str(line)))
+    return f"{' ' * 12}{literal(name)}: (\n{inner}{' ' * 12}),\n"
 
 
 def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from templc.runtime.encoders import (
     coder_xml,
+    drop_spans,
     gemma_declaration,
     gemma_value,
     mistral_tool,
@@ -37,6 +38,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "after": after,
     "after_last": after_last,
     "before": before,
+    "drop_spans": drop_spans,
     "remove": lambda value, mark: value.replace(mark, ""),
     "capitalize": lambda value, _: value.capitalize(),
     "json": lambda value, _: to_json(value),

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 from templc.ir.filters import FUNCTIONS
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr
+from templc.runtime.encoders import PARTS
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
@@ -40,6 +41,7 @@ def message_rules(program: Program) -> MessageRules:
         parts=dict(rules.parts),
         between=rules.between,
         call_id=rules.call_id,
+        roles=dict(rules.roles),
     )
 
 
@@ -201,7 +203,9 @@ class _Run:
                 message = self._message()
                 return [(None, call) for call in message.calls] if message else []
             case "arguments":
-                return [(None, argument) for argument in self.items[op.of].items()]
+                call = self.items[op.of]
+                found = call.sorted_items() if op.ordered else call.items()
+                return [(None, argument) for argument in found]
             case "tools":
                 return [(None, tool) for tool in self.tools or ()]
             case "systems":
@@ -210,6 +214,13 @@ class _Run:
     def _write(self, part: Text | Body) -> None:
         if isinstance(part, Text):
             self._add(part.text, False, "", self.owner)
+            return
+        filters = part.value.filters
+        if filters and filters[-1].name in PARTS:
+            inner = self._value(expr.Value(part.value.ref, filters[:-1]), self._message())
+            for piece in PARTS[filters[-1].name](_Verbatim, inner):
+                own = not isinstance(piece, _Verbatim)
+                self._add(str(piece), not own, "" if own else part.field, self.owner)
             return
         value = self._value(part.value, self._message())
         text = str(value or part.default or "")
@@ -336,6 +347,12 @@ class _Run:
 
     def _of(self, term: expr.Cond | None, at: int) -> bool:
         return term is None or self._holds(term, self.messages[at])
+
+
+class _Verbatim(str):
+    """Text that is not the format's own."""
+
+    __slots__ = ()
 
 
 def _part(item: Any, part: str) -> Any:

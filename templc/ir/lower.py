@@ -122,9 +122,17 @@ def _op(step: spec.Step) -> Op:
             return Write(_joined(tuple(_part(part) for part in parts)), span)
         case spec.Choice(cond, then, otherwise, span):
             return When(cond, _ops(then), _ops(otherwise), span)
-        case spec.Loop(variable, over, of, opening, do, between, close, span):
+        case spec.Loop(variable, over, of, opening, do, between, close, span, ordered):
             return Each(
-                variable, over, of, _ops(opening), _ops(do), _ops(between), _ops(close), span
+                variable,
+                over,
+                of,
+                _ops(opening),
+                _ops(do),
+                _ops(between),
+                _ops(close),
+                span,
+                ordered,
             )
 
 

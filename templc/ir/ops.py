@@ -47,7 +47,10 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """For each item of a list: `open` before the first, `between` before each later one, `close` after the last."""
+    """For each item of a list: `open` before the first, `between` before each later one, `close` after the last.
+
+    `ordered`: arguments by name instead of as given.
+    """
 
     variable: str
     over: Literal["calls", "arguments", "tools", "systems"]
@@ -57,6 +60,7 @@ class Each:
     between: Ops
     close: Ops
     span: Span = field(compare=False)
+    ordered: bool = False
 
 
 Op = Write | When | Each

@@ -13,6 +13,7 @@ from templc.ir.literals import Literals
 from templc.ir.ops import Body, Each, Ops, Text, When, Write
 from templc.model.expr import Ref, Test, Value
 from templc.runtime.parser.grammar import (
+    Anchor,
     ArgumentCall,
     BareCall,
     CallShape,
@@ -28,6 +29,8 @@ _Run = list[str | Part | Each]
 def call_shape(loop: Each, literals: Literals) -> tuple[CallShape, str] | None:
     """The encoding of one call and the white space before it; None for one that cannot be told from text."""
     run, quoted = _run(loop.do)
+    if len(run) > 1 and isinstance(run[-1], Part):
+        return _to_the_stop(run, literals)
     match run:
         case [str(), *_, str()]:
             pass
@@ -136,6 +139,14 @@ def _as_fields(run: _Run, literals: Literals) -> tuple[CallShape, str] | None:
         return None
     inner = _trimmed([opening[2], *run[1:-1], closing[0]])
     return FieldCall(opening[1], replace(closing[1], post=closing[2]), *inner), opening[0]
+
+
+def _to_the_stop(run: _Run, literals: Literals) -> tuple[CallShape, str] | None:
+    """A call with nothing behind its last part: what stops the turn closes it."""
+    opening = literals.head(run[0]) if isinstance(run[0], str) else None
+    if opening is None:
+        return None
+    return FieldCall(opening[1], Anchor(""), *_trimmed([opening[2], *run[1:]])), opening[0]
 
 
 def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str] | None:

@@ -107,6 +107,7 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
         parts=tuple((name, node.value) for name, node in fields.child("parts").scalars()),
         between=fields.text("between"),
         call_id=_call_id(fields, problems),
+        roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
     )
 
 

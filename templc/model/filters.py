@@ -15,7 +15,10 @@ Kind = Literal["text", "any", "date"]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One row; `takes` is text, a date or any value, every filter gives text."""
+    """One row; `takes` is text, a date or any value, every filter gives text.
+
+    `parts`: the runtime function that gives the text in parts, where it holds control tokens between the bodies.
+    """
 
     name: str
     takes: Kind
@@ -23,6 +26,7 @@ class Filter:
     doc: str
     argument: bool = False
     runtime: str = ""
+    parts: str = ""
     example: str = ""
 
 
@@ -63,6 +67,14 @@ FILTERS: dict[str, Filter] = {
             "what stands before the first X; all of it when X is absent",
             argument=True,
             runtime="before",
+        ),
+        Filter(
+            "drop_spans",
+            "text",
+            "drop_spans({0}, {1})",
+            "what stands between two marks taken out; they are named with a blank between",
+            argument=True,
+            runtime="drop_spans",
         ),
         Filter("remove", "text", '{0}.replace({1}, "")', "every X taken out", argument=True),
         Filter(
@@ -160,6 +172,7 @@ FILTERS: dict[str, Filter] = {
             "gemma_value({0})",
             'a value as Gemma 4 writes it: strings in <|"|>, keys sorted',
             runtime="gemma_value",
+            parts="gemma_value_parts",
         ),
         Filter(
             "gemma_declaration",
@@ -167,6 +180,7 @@ FILTERS: dict[str, Filter] = {
             "gemma_declaration({0})",
             "a tool as Gemma 4 declares it",
             runtime="gemma_declaration",
+            parts="gemma_declaration_parts",
         ),
     )
 }

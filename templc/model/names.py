@@ -26,6 +26,8 @@ MESSAGE_FIELDS: dict[str, Type] = {
     "reasoning": "text",
     "name": "text",
     "call_id": "text",
+    "answered": "text",
+    "caller_content": "text",
     "calls": "calls",
     "parts": "flag",
     "role": "text",

@@ -47,7 +47,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`each VARIABLE in LIST`: open before the first item, between before each later one, close after the last."""
+    """`each VARIABLE in LIST`: open before the first item, between before each later one, close after the last.
+
+    `ordered`: arguments by name instead of as given.
+    """
 
     variable: str
     over: OneOf["calls", "arguments", "tools", "systems"]
@@ -57,6 +60,7 @@ class Loop:
     between: Block
     close: Block
     span: Span
+    ordered: bool = False
 
 
 Step = Written | Choice | Loop
@@ -138,6 +142,7 @@ class MessageRules:
     parts: tuple[tuple[str, str], ...] = ()
     between: str = ""
     call_id: str = ""
+    roles: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ MAX_NESTING = 24
 MAX_LOOPS = 4
 MAX_CHAIN = 30
 _EACH = re.compile(r"\s*(?P<name>\S+)\s+in\s+(?P<list>\S+)\s*")
+_SORTED = re.compile(r"sorted\((\S+)\)")
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -191,7 +192,9 @@ class StepReader:
             return ()
         do = self.block(node.get("do"), inner)
         variable, over, of = found
-        return (Loop(variable, over, of, parts[0], do, parts[1], parts[2], each.span),)  # type: ignore[arg-type]
+        ordered = "sorted(" in each.value
+        loop = Loop(variable, over, of, parts[0], do, parts[1], parts[2], each.span, ordered)  # type: ignore[arg-type]
+        return (loop,)
 
     def _loop(self, each: ScalarNode, scope: Scope) -> tuple[str, str, str] | None:
         """Variable, kind of list, and the variable whose arguments are walked."""
@@ -223,7 +226,8 @@ class StepReader:
                 return over, ""
             self._bad_each(span, f"`{over}` cannot be walked here", _WHERE[over])
             return None
-        owner, _, part = over.partition(".")
+        ordered = _SORTED.fullmatch(over)
+        owner, _, part = (ordered[1] if ordered else over).partition(".")
         if part == "arguments" and scope.items.get(owner) == "calls":
             return "arguments", owner
         close = suggest(over, [*_WALKED_IN, *(f"{name}.arguments" for name in scope.items)])
@@ -231,7 +235,10 @@ class StepReader:
         return None
 
     def _bad_each(self, span: Span, message: str, label: str, close: str | None = None) -> None:
-        lists = "a list is `calls`, `CALL.arguments` inside it, `tools`, or `systems` in the head"
+        lists = (
+            "a list is `calls`, `CALL.arguments` or `sorted(CALL.arguments)` inside it, `tools`, or"
+            " `systems` in the head"
+        )
         cure = f"did you mean `{close}`?" if close else lists
         self.problems.error("bad-each", message, span, label=label, helps=(cure,))
 

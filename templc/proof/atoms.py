@@ -20,7 +20,8 @@ from templc.proof.values import Alike, Atom, Settings, filtered, holds
 from templc.runtime.messages import Message
 
 CALLS = Test("truth", Value(Ref("message", "calls")))
-_ONLY_ASSISTANT = frozenset({"reasoning", "calls"})
+ANSWERED, CALLER = Ref("message", "answered"), Ref("message", "caller_content")
+_OF_ONE_ROLE = {"reasoning": "assistant", "calls": "assistant", "answered": "tool", "caller_content": "tool"}
 
 
 def known(cond: Cond, role: str, settings: Settings) -> Cond:
@@ -51,7 +52,7 @@ def fixed(value: Value, role: str) -> bool:
         case "option" | "tools":
             return True
         case "message":
-            only = ref.name in _ONLY_ASSISTANT and role != "assistant"
+            only = _OF_ONE_ROLE.get(ref.name, role) != role
             # Lists of parts are joined before anything is read, unless rendering as the template does.
             return bool(role) and (ref.name in ("role", "parts") or only)
         case _:
@@ -108,9 +109,6 @@ def atoms_of(program: Program, role: str, settings: Settings) -> tuple[Atom, ...
         for leaf in leaves_of(cond):
             if not isinstance(leaf, Fact) and _scope(leaf) not in ("item", "lead"):
                 found.setdefault(leaf)  # type: ignore[arg-type]
-    for atom in _delta(turn(program, role, settings), "message"):
-        if not (isinstance(atom, Test) and fixed(atom.value, role)):
-            found.setdefault(atom)
     if role == "assistant":
         found.setdefault(CALLS)
         for test in opener_tests(program):
@@ -128,13 +126,33 @@ def _conditions(program: Program, role: str, settings: Settings) -> Iterator[Con
             yield op.cond
     for check in program.checks.get(role, ()):
         yield known(check.cond, role, settings)
-    for fact in (*program.past, *program.future):
+    for fact in (*program.past, *program.future, *(fact for fact, _ in registers(program, settings))):
         for term in (fact.term, fact.among):
             if term is not None:
                 yield known(term, role, settings)
     if role == "system":
         tests = (test for test in lead_tests(program, settings) if test.value.ref.part)
         yield from (on_lead(test) for test in tests)
+
+
+def registers(program: Program, settings: Settings) -> tuple[tuple[Fact, Test], ...]:
+    """What a tool message takes over from the latest message with calls: a past fact for each test on it.
+
+    A result that answers a call has one before it; a test on `caller_content` is that test on the caller's content.
+    """
+    blocks = [turn(program, role, settings) for role in program.roles]
+    conds = [op.cond for block in blocks for op in walk(block) if isinstance(op, When)]
+    conds += [known(check.cond, role, settings) for role in program.roles for check in program.checks.get(role, ())]
+    found: dict[Test, Fact] = {}
+    for cond in conds:
+        for leaf in leaves_of(cond):
+            if isinstance(leaf, Test) and leaf.value.ref == ANSWERED:
+                found[leaf] = Fact("earlier", CALLS, None, "earlier_calls")
+            elif isinstance(leaf, Test) and leaf.value.ref == CALLER:
+                value = Value(Ref("message", "content"), leaf.value.filters)
+                test = Test(leaf.kind, value, leaf.argument)
+                found[leaf] = Fact("previous", test, CALLS, f"caller_{len(found)}")
+    return tuple((fact, test) for test, fact in found.items())
 
 
 def lead_tests(program: Program, settings: Settings) -> tuple[Test, ...]:
@@ -181,8 +199,9 @@ def emptiness(values: Iterable[Value]) -> Iterator[Atom]:
     found = list(values)
     for value in found:
         yield Test("truth", value)
-    for first, second in combinations(found, 2):
-        if first.ref == second.ref:
+    for pair in combinations(found, 2):
+        first, second = sorted(pair, key=lambda value: (len(value.filters), repr(value.filters)))
+        if first.ref == second.ref and first != second:
             yield Alike(first, second)
 
 
@@ -248,7 +267,7 @@ def literal(value: Value, role: str, settings: Settings) -> str | None:
             return str(filtered(settings.options[ref.name] or "", value.filters) or "")
         case "message" if role and ref.name == "role":
             return str(filtered(role, value.filters))
-        case "message" if ref.name == "reasoning" and role != "assistant":
+        case "message" if role and _OF_ONE_ROLE.get(ref.name, role) != role:
             return ""
         case _:
             return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import product
 
 from templc.ir.ops import Program
 from templc.model.expr import Test, Value
@@ -22,7 +21,7 @@ from templc.runtime.messages import Message
 ROLES = ("system", "developer", "user", "tool", "assistant")
 KEPT = 4
 Extra = frozenset[tuple[str, Atom]]
-LIMIT = 4_096
+LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +61,14 @@ def message_classes(
 def _classes(
     program: Program, role: str, settings: Settings, atoms: tuple[Atom, ...]
 ) -> list[MessageClass]:
-    if 2 ** len(atoms) > LIMIT:
-        raise TooMany(f"{len(atoms)} tests on one {role} message")
-    wanted = [bits for bits in product((False, True), repeat=len(atoms)) if _possible(atoms, bits)]
+    wanted: list[tuple[bool, ...]] = [()]
+    for at in range(1, len(atoms) + 1):
+        longer = [(*bits, value) for bits in wanted for value in (False, True)]
+        wanted = [bits for bits in longer if not impossible(dict(zip(atoms[:at], bits, strict=True)))]
+        if len(wanted) > LIMIT:
+            raise TooMany(f"{len(atoms)} tests on one {role} message")
     examples: dict[tuple[bool, ...], list[tuple[Raw, Message]]] = {}
-    for raw, message in candidates(program, role, atoms):
+    for raw, message in candidates(program, role, atoms, settings):
         bits = tuple(holds(atom, message, settings) for atom in atoms)
         found = examples.setdefault(bits, [])
         if len(found) < KEPT:
@@ -87,10 +89,6 @@ def class_of(
     sample = next(found for found in classes.values() if found.role == message.role)
     bits = tuple(holds(atom, message, settings) for atom in sample.bits)
     return classes[message.role, bits]
-
-
-def _possible(atoms: tuple[Atom, ...], bits: tuple[bool, ...]) -> bool:
-    return not impossible(dict(zip(atoms, bits, strict=True)))
 
 
 def impossible(bits: Mapping[Atom, bool]) -> bool:

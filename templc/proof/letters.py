@@ -45,7 +45,10 @@ class Alphabet:
         self.futures = reachable_futures(machine)
         self._reach = self._longest_open_end()
         grouped: dict[Any, list[MessageClass]] = {}
-        for found in machine.classes:
+        self.classes = tuple(
+            found for found in machine.classes if any(machine.admits(past, found) for past in self.pasts)
+        )
+        for found in self.classes:
             grouped.setdefault(self._signature(found), []).append(found)
         letters = [Letter(group[0].role, tuple(_simplest_first(group))) for group in grouped.values()]
         self.letters = tuple(letters)

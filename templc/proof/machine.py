@@ -28,6 +28,7 @@ from templc.proof.atoms import (
     of_message,
     on_lead,
     opener_tests,
+    registers,
     specialised,
     truth,
     turn,
@@ -49,11 +50,12 @@ class Machine:
     """A program with everything fixed filled in. `past_facts` and `future_facts` name the bits of the states."""
 
     def __init__(self, program: Program, settings: Settings, extra: Extra = frozenset()) -> None:
-        self.program, self.settings = program, settings
+        self.program, self.settings, self.extra = program, settings, extra
         self.classes = message_classes(program, settings, extra)
         self.wanted: set[tuple[str, Atom]] = set()
         self._by_key = {found.key: found for found in self.classes}
-        self.past_facts = _past_facts(program)
+        self.registers = registers(program, settings)
+        self.past_facts = _past_facts(program, self.registers)
         self.future_facts = tuple(program.future)
         self.lead = lead_tests(program, settings)
         self._turns = {role: turn(program, role, settings) for role in program.roles}
@@ -125,7 +127,17 @@ class Machine:
 
     def _accepts(self, past: State, found: MessageClass) -> bool:
         facts = self.facts(past, self.end())
+        if any(found.bits[test] and not facts[fact] for fact, test in self._taken_over(found, "answered")):
+            return False
+        if any(found.bits[test] != facts[fact] for fact, test in self._taken_over(found, "caller_content")):
+            return False
         return all(truth(cond, found.bits, facts) is not False for cond in self._checks[found.role])
+
+    def _taken_over(self, found: MessageClass, name: str) -> Iterator[tuple[Fact, Test]]:
+        """The tests of a tool message on what it takes over from its caller."""
+        for fact, test in self.registers:
+            if test.value.ref.name == name and test in found.bits:
+                yield fact, test
 
     def facts(self, past: State, future: State) -> dict[Fact, bool]:
         """Every fact with its value."""
@@ -229,9 +241,9 @@ class Machine:
         return not dict(zip(self.past_facts, past, strict=False)).get(_spoken(self.program), True)
 
 
-def _past_facts(program: Program) -> tuple[Fact, ...]:
+def _past_facts(program: Program, taken_over: tuple[tuple[Fact, Test], ...]) -> tuple[Fact, ...]:
     extra = (FIRST, *((SYSTEM, _spoken(program)) if program.hoisting else ()))
-    return tuple(dict.fromkeys((*program.past, *extra)))
+    return tuple(dict.fromkeys((*program.past, *extra, *(fact for fact, _ in taken_over))))
 
 
 def _spoken(program: Program) -> Fact:

@@ -68,7 +68,9 @@ def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
     views = walk.joint.views(place.prompted, ending, case.end)
     pair = walk.step(views, case.last)
     if pair in case.node.changed:
-        yield from _earlier(walk, pair)
+        if pair not in walk.explained:
+            walk.explained[pair] = tuple(dict.fromkeys(_earlier(walk, pair)))
+        yield from walk.explained[pair]
     if walk.differs(case.last, case.node.past, views):
         yield from _flips(machine, ending.last, case.node.past, views)
     elif pair not in case.node.changed:

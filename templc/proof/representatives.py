@@ -8,52 +8,96 @@ filters matter. Each is read as the runtime reads it: what comes out is what ren
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, permutations, product
 from typing import Any
 
 from templc.ir.interpret import message_rules
 from templc.ir.ops import Program
 from templc.model import expr
-from templc.proof.values import Alike, Atom
+from templc.proof.values import Alike, Atom, Settings, holds
 from templc.runtime.errors import TemplcError
-from templc.runtime.messages import Message, Reader
+from templc.runtime.messages import Message, MessageRules, Reader
 
 Raw = dict[str, Any]
 
 LETTERS = {"system": "s", "developer": "d", "user": "u", "assistant": "a", "tool": "t"}
 LIMIT = 6_000
+ALIKE = 3
 # Nine characters, since some formats accept no other id.
 ID = "call00001"
 
 
 def candidates(
-    program: Program, role: str, atoms: Sequence[Atom]
+    program: Program, role: str, atoms: Sequence[Atom], settings: Settings
 ) -> Iterator[tuple[Raw, Message]]:
     """Messages as a caller would give them, each with its canonical form."""
     rules = message_rules(program)
-    for number, raw in enumerate(_raw(role, atoms, bool(rules.call_id))):
-        if number >= LIMIT:
-            return
+    callers = _callers(atoms) if role == "tool" else [None]
+    fields = _fields(role, atoms, bool(rules.call_id))
+    telling = {
+        name: _telling(rules, role, name, values, atoms, settings) for name, values in fields.items()
+    }
+    for raw in islice(_raw(role, telling), LIMIT):
+        for caller in callers:
+            reader = Reader(rules)
+            try:
+                if caller is not None:
+                    reader.read(caller, 0)
+                yield raw, reader.read(raw, 1)
+            except TemplcError:
+                continue
+
+
+def _telling(
+    rules: MessageRules,
+    role: str,
+    name: str,
+    values: Sequence[Any],
+    atoms: Sequence[Atom],
+    settings: Settings,
+) -> list[Any]:
+    """Of the values of one field, a few for each way that the atoms come out; the rest show nothing new."""
+    seen: dict[tuple[bool, ...], int] = {}
+    found = []
+    for value in values:
         try:
-            yield raw, Reader(rules).read(raw, 0)
+            message = Reader(rules).read({"role": role, name: value}, 0)
         except TemplcError:
             continue
+        bits = tuple(holds(atom, message, settings) for atom in atoms)
+        seen[bits] = seen.get(bits, 0) + 1
+        if seen[bits] <= ALIKE:
+            found.append(value)
+    return found or [None]
 
 
-def _raw(role: str, atoms: Sequence[Atom], with_ids: bool) -> Iterator[Raw]:
-    """Fields that no atom reads keep one plain value."""
+def _callers(atoms: Sequence[Atom]) -> list[Raw | None]:
+    """Messages with a call, for results that take something over from theirs; None is no such message."""
+    read = {value.ref.name for atom in atoms for value in values_of(atom)}
+    if not read & {"answered", "caller_content"}:
+        return [None]
+    texts = ["", *(_texts("a", "caller_content", atoms) if "caller_content" in read else [])]
+    calls = [_call("f", {"k": "v"})]
+    return [*({"role": "assistant", "content": text, "tool_calls": calls} for text in texts), None]
+
+
+def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[Any]]:
+    """Values for each field; one that no atom reads keeps a plain one."""
     read = {value.ref.name for atom in atoms for value in values_of(atom)}
     nested = [test for atom in atoms for test in _nested(atom)]
-    fields = {
+    reasons = role == "assistant" and "reasoning" in read
+    return {
         "content": [LETTERS[role], *_texts(LETTERS[role], "content", atoms)],
-        "reasoning_content": _texts("r", "reasoning", atoms) if "reasoning" in read else [None],
+        "reasoning_content": _texts("r", "reasoning", atoms) if reasons else [None],
         "tool_calls": _calls(nested) if role == "assistant" else [None],
         "name": [None, *_texts("n", "name", atoms)] if "name" in read else [None],
         "tool_call_id": _ids(role, "call_id" in read, with_ids, atoms),
     }
-    if role != "assistant":
-        fields["reasoning_content"] = [None]
+
+
+def _raw(role: str, fields: Mapping[str, Sequence[Any]]) -> Iterator[Raw]:
+    """Every combination of the fields, those that come first in their lists first."""
     for ranks in sorted(product(*(range(len(values)) for values in fields.values())), key=sum):
         chosen = {
             name: values[rank]
@@ -100,6 +144,7 @@ def _texts(letter: str, field: str, atoms: Sequence[Atom]) -> list[Any]:
                 where = {"starts": starts, "ends": ends}.get(kind, inside)
                 where += [mark] if isinstance(mark, str) else []
                 inside += [use.argument for use in value.filters if use.argument]
+    inside += [first + second for first, second in permutations(dict.fromkeys(inside), 2)]
     made = ["", letter]
     for space, start, middle, end in product(("", "\n", " \n"), starts, inside, ends):
         made += [

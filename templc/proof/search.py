@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from templc.proof.classes import TooMany
 from templc.proof.joint import COMPLETION, END, PROMPT, Ending, Joint, Place
 from templc.proof.letters import Alphabet, Letter, settled
 from templc.proof.machine import State
 
 LIMIT = 20_000
+CASES = 60_000
 # Of two witnesses of one length, the one that looks more like a conversation.
 _ORDER = ("user", "assistant", "tool", "system", "developer")
 Pair = tuple[State, State]
@@ -71,9 +73,19 @@ class Walk:
         kept = [letter for letter in alphabet.letters if letter.real or doubt]
         self.doubted = any(not letter.real for letter in alphabet.letters)
         self.letters = tuple(sorted(kept, key=lambda letter: _ORDER.index(letter.role)))
+        self._small_enough(len(alphabet.pasts))
         self.pairs = self._pairs(places)
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
+        self.explained: dict[Pair, tuple[object, ...]] = {}
         self.nodes = self._nodes()
+
+    def _small_enough(self, nodes: int) -> None:
+        """TooMany where there are more cases than can be looked at."""
+        answers = len(self._of("assistant"))
+        most = max(len(self._of(role)) for role in _ORDER)
+        cases = nodes * len(self.letters) * answers * most
+        if cases > CASES:
+            raise TooMany(f"{cases} cases of one place")
 
     # pairs
 

@@ -21,8 +21,9 @@ from typing import Literal
 
 from templc.ir.interpret import message_rules, runtime_options
 from templc.ir.ops import Program
+from templc.model import expr
 from templc.proof import table, variants
-from templc.proof.classes import Extra, MessageClass, TooMany, roles_of
+from templc.proof.classes import MessageClass, TooMany, roles_of
 from templc.proof.conditions import Condition, Names
 from templc.proof.joint import Ending, Place
 from templc.proof.letters import Alphabet, settled
@@ -36,7 +37,7 @@ from templc.runtime.errors import MessageError
 from templc.runtime.messages import Reader
 from templc.runtime.options import checked
 
-ROUNDS = 4
+ROUNDS = 8
 Verdict = Literal["stable", "stable if", "never", "refused", "not proved"]
 
 
@@ -252,16 +253,27 @@ def prove(
 
 def _refined(program: Program, settings: Settings, places: Sequence[Place]) -> Walk:
     """The walk of a machine that reads enough of messages to settle every comparison that can be settled so."""
-    extra: Extra = frozenset()
+    machine = Machine(program, settings)
+    walk = _explored(machine, places)
     for _ in range(ROUNDS):
-        machine = Machine(program, settings, extra)
-        walk = Walk(Alphabet(machine), places, doubt=True)
-        for place in places:
-            for case in walk.cases(place):
-                walk.outcome(place, case)
-        if machine.wanted <= extra:
+        plain = {one for one in machine.wanted if isinstance(one[1], expr.Test)}
+        wanted = (plain or machine.wanted) - machine.extra
+        if not wanted:
             break
-        extra |= machine.wanted
+        try:
+            machine = Machine(program, settings, machine.extra | wanted)
+            walk = _explored(machine, places)
+        except TooMany:
+            break
+    return walk
+
+
+def _explored(machine: Machine, places: Sequence[Place]) -> Walk:
+    """The walk of a machine with every outcome computed, so that `machine.wanted` is complete."""
+    walk = Walk(Alphabet(machine), places, doubt=True)
+    for place in places:
+        for case in walk.cases(place):
+            walk.outcome(place, case)
     return walk
 
 

@@ -38,10 +38,16 @@ KEYS = frozenset(
     | {"train", "trainable", "loss", "weight", *REASONING_KEYS}
 )
 _ONLY_ASSISTANT = ("tool_calls", *REASONING_KEYS)
+# Where each of them stands, and what it should be.
+_FORMS = {
+    "message": ("", "give mappings with the keys role and content"),
+    "tool call": ("tool_calls", "give mappings with the keys name and arguments"),
+    "tool": ("tools", "give mappings with the keys name, description and parameters"),
+}
 
 
-def as_mapping(raw: object) -> Mapping[str, Any]:
-    """A message, call or tool as a mapping: dicts, dataclasses, pydantic models, plain objects with a `role`."""
+def as_mapping(raw: object, what: str = "message") -> Mapping[str, Any]:
+    """A message, call or tool (`what`) as a mapping: dicts, dataclasses, pydantic models, plain objects."""
     if isinstance(raw, Mapping):
         return raw
     if dataclasses.is_dataclass(raw) and not isinstance(raw, type):
@@ -52,10 +58,9 @@ def as_mapping(raw: object) -> Mapping[str, Any]:
         return found
     if hasattr(raw, "__dict__") and not isinstance(raw, type) and not callable(raw):
         return {key: value for key, value in vars(raw).items() if not key.startswith("_")}
-    raise MessageError(
-        f"a {type(raw).__name__} is not a message",
-        help="give mappings with the keys role and content",
-    )
+    kind = "None" if raw is None else f"a value of type {type(raw).__name__}"
+    field, cure = _FORMS[what]
+    raise MessageError(f"{kind} is not a {what}", field=field, help=cure)
 
 
 def role_of(raw: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ values of calls are written here; `gemma_value` is the one that a model samples,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from templc.runtime.text import text_or_json, text_or_python, to_json
@@ -177,23 +177,42 @@ def _object(spec: Json) -> str:
 # Gemma 4
 
 
-def gemma_value(value: object, *, quoted_keys: bool = False) -> str:
+# Stands for the quote while a text is built: a lone surrogate, which no text that can be encoded holds.
+_MARK = "\udc00"
+_QUOTE = '<|"|>'
+
+
+def gemma_value(value: object) -> str:
     """A value of a call or result: strings in `<|"|>`, keys sorted without regard to case."""
+    return _value(value).replace(_MARK, _QUOTE)
+
+
+def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
+    """The same in parts: the quotes, which are control tokens, and what `kind` wraps."""
+    return _parts(kind, _value(value))
+
+
+def _parts(kind: Callable[[str], str], text: str) -> list[str]:
+    first, *rest = (kind(part) for part in text.split(_MARK))
+    return [first, *(part for one in rest for part in (_QUOTE, one))]
+
+
+def _value(value: object, *, quoted_keys: bool = False) -> str:
     match value:
         case None:
             return "null"
         case str():
-            return f'<|"|>{value}<|"|>'
+            return _quoted(value)
         case bool():
             return "true" if value else "false"
         case Mapping():
             entries = [
-                f"{gemma_value(key) if quoted_keys else key}:{gemma_value(inner, quoted_keys=quoted_keys)}"
+                f"{_value(key) if quoted_keys else key}:{_value(inner, quoted_keys=quoted_keys)}"
                 for key, inner in dictsort(value)
             ]
             return "{" + ",".join(entries) + "}"
         case list() | tuple():
-            return "[" + ",".join(gemma_value(one, quoted_keys=quoted_keys) for one in value) + "]"
+            return "[" + ",".join(_value(one, quoted_keys=quoted_keys) for one in value) + "]"
         case _:
             return str(value)
 
@@ -205,6 +224,15 @@ def dictsort(value: Json) -> Iterable[tuple[str, Any]]:
 
 def gemma_declaration(tool: object) -> str:
     """`declaration:NAME{description:...,parameters:{...}}`."""
+    return _declaration(tool).replace(_MARK, _QUOTE)
+
+
+def gemma_declaration_parts(kind: Callable[[str], str], tool: object) -> list[str]:
+    """The same in parts: the quotes, which are control tokens, and what `kind` wraps."""
+    return _parts(kind, _declaration(tool))
+
+
+def _declaration(tool: object) -> str:
     function = function_of(tool)
     text = f"declaration:{function.get('name', '')}{{description:{_quoted(function.get('description', ''))}"
     parameters = function.get("parameters")
@@ -226,7 +254,7 @@ def _response(function: Json) -> str:
     text = ",response:{"
     if response.get("description"):
         text += f"description:{_quoted(response['description'])},"
-    return text + ('type:<|"|>OBJECT<|"|>}' if _upper_text(response) == "OBJECT" else "")
+    return text + (f"type:{_quoted('OBJECT')}}}" if _upper_text(response) == "OBJECT" else "")
 
 
 def _parameters(properties: Json, *, filtered: bool = False) -> str:
@@ -243,7 +271,7 @@ def _entries(spec: Json, mapping: bool) -> list[str]:
     kind = _upper_text(spec)
     entries = [f"description:{_quoted(spec['description'])}"] if spec.get("description") else []
     if kind == "STRING" and spec.get("enum"):
-        entries.append(f"enum:{gemma_value(spec['enum'], quoted_keys=True)}")
+        entries.append(f"enum:{_value(spec['enum'], quoted_keys=True)}")
     if kind == "ARRAY" and isinstance(spec.get("items"), Mapping) and spec["items"]:
         entries.append(f"items:{{{','.join(_items(spec['items']))}}}")
     if spec.get("nullable"):
@@ -272,7 +300,7 @@ def _items(items: Json) -> list[str]:
             case "type":
                 found.append(f"type:{_upper(value)}")
             case _:
-                found.append(f"{key}:{gemma_value(value, quoted_keys=True)}")
+                found.append(f"{key}:{_value(value, quoted_keys=True)}")
     return found
 
 
@@ -282,7 +310,7 @@ def _required(spec: Json) -> str:
 
 def _upper(kind: object) -> str:
     if isinstance(kind, list):
-        return gemma_value([str(one).upper() for one in kind])
+        return _value([str(one).upper() for one in kind])
     return _quoted(str(kind).upper())
 
 
@@ -291,4 +319,16 @@ def _upper_text(spec: Json) -> str:
 
 
 def _quoted(text: object) -> str:
-    return f'<|"|>{text}<|"|>'
+    return f"{_MARK}{text}{_MARK}"
+
+
+def drop_spans(text: str, marks: str) -> str:
+    """Text without what stands between two marks, which `marks` names with a blank between them."""
+    opening, _, closing = marks.partition(" ")
+    return "".join(part.partition(opening)[0] for part in text.split(closing))
+
+
+PARTS: Mapping[str, Callable[[Callable[[str], str], Any], list[str]]] = {
+    "gemma": gemma_value_parts,
+    "gemma_declaration": gemma_declaration_parts,
+}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
-from templc.runtime.messages import Message
+from templc.runtime.messages import Message, Waiting
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Writer
 
@@ -48,7 +48,7 @@ class State:
     node: Node | None
     past: Any
     calls: int
-    waiting: tuple[str, ...]
+    waiting: Waiting
     prompt: bool
     pending: tuple[str, ...] = ()
     overlap: str = ""

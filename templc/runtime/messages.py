@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
@@ -43,6 +43,10 @@ class Call:
     type: str = "function"
     raw: Mapping[str, str] = field(default_factory=dict)
 
+    def sorted_items(self) -> list[Argument]:
+        """The arguments by name, without regard to case."""
+        return sorted(self.items(), key=lambda argument: argument.name.lower())
+
     def items(self) -> Iterator[Argument]:
         """The arguments one by one, for formats that write each with its name; a JSON string is decoded."""
         arguments = self.arguments
@@ -52,7 +56,9 @@ class Call:
             raise MessageError(
                 f"the arguments of the call to `{self.name}` are not an object", field="tool_calls"
             )
-        return (Argument(str(name), self._spelled(name, value)) for name, value in arguments.items())
+        return (
+            Argument(str(name), self._spelled(name, value)) for name, value in arguments.items()
+        )
 
     def _spelled(self, name: Any, value: Any) -> Any:
         raw = self.raw.get(name)
@@ -80,7 +86,8 @@ class Message:
     """One message as renderers read it.
 
     `parts`: content was a list that the published template does not read as text; `absent`: the fields that were
-    missing or None; `train`: the message's own training weight, None when it says nothing.
+    missing or None; `train`: the message's own training weight, None when it says nothing. For a tool result,
+    `answered`: the name of the function whose call it answers, `caller_content`: the text next to that call.
     """
 
     role: str
@@ -89,6 +96,8 @@ class Message:
     calls: tuple[Call, ...] = ()
     name: str = ""
     call_id: str = ""
+    answered: str = ""
+    caller_content: str = ""
     parts: bool = False
     absent: frozenset[str] = frozenset()
     train: float | None = None
@@ -114,6 +123,15 @@ class MessageRules:
     parts: Mapping[str, str] = field(default_factory=dict)
     between: str = ""
     call_id: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+
+class Waiting(NamedTuple):
+    """The latest message with tool calls: its calls as (id, name), those without a result yet, its text."""
+
+    calls: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+    content: str = ""
 
 
 @dataclass(slots=True)
@@ -126,7 +144,7 @@ class Reader:
     rules: MessageRules
     as_template: bool = False
     calls: int = 0
-    waiting: tuple[str, ...] = ()
+    waiting: Waiting = field(default_factory=Waiting)
 
     def read(self, raw: object, index: int) -> Message:
         """The canonical form of message `index`."""
@@ -139,6 +157,7 @@ class Reader:
 
     def _read(self, raw: Mapping[str, Any]) -> Message:
         role = role_of(raw)
+        role = self.rules.roles.get(role, role)
         if not self.as_template:
             known_keys(raw, role)
         content, parts, thought = self._content(raw.get("content", raw.get("value")), role)
@@ -148,13 +167,19 @@ class Reader:
             content, reasoning = self._split(content)
         if self.rules.content:
             content = _FILTERS[self.rules.content](content)
+        if calls:
+            left = tuple((call.id, call.name) for call in calls)
+            self.waiting = Waiting(left, left, content)
+        call_id, answered = self._answered(raw, role)
         return Message(
             role=role,
             content=content,
             reasoning=reasoning or "" if role == "assistant" else "",
             calls=calls,
             name=_text(raw, "name"),
-            call_id=self._answered(raw, role),
+            call_id=call_id,
+            answered=answered,
+            caller_content=self.waiting.content if role == "tool" else "",
             parts=parts,
             absent=_absent(raw, reasoning),
             train=_train(raw),
@@ -172,7 +197,7 @@ class Reader:
                 found = policy if self.as_template else "join"
                 return join_parts(content, self.rules.parts, found, self.rules.between)
         raise MessageError(
-            f"content is a {type(content).__name__}",
+            f"content is a value of type {type(content).__name__}",
             field="content",
             help="give a text, None or a list of parts",
         )
@@ -192,12 +217,10 @@ class Reader:
             return ()
         if not isinstance(raw, Sequence) or isinstance(raw, str):
             raise MessageError("tool_calls is not a list", field="tool_calls")
-        calls = tuple(self._call(as_mapping(item)) for item in raw)
-        self.waiting = tuple(call.id for call in calls)
-        return calls
+        return tuple(self._call(as_mapping(item, "tool call")) for item in raw)
 
     def _call(self, raw: Mapping[str, Any]) -> Call:
-        function = as_mapping(raw["function"]) if raw.get("function") else raw
+        function = as_mapping(raw["function"], "tool call") if raw.get("function") else raw
         name = function.get("name")
         if not isinstance(name, str) or not name:
             raise MessageError(
@@ -230,19 +253,28 @@ class Reader:
         if self.as_template:
             return arguments
         raise MessageError(
-            f"the arguments of the call to `{name}` are a {type(arguments).__name__}",
+            f"the arguments of the call to `{name}` are a value of type {type(arguments).__name__}",
             field="tool_calls",
             help="give a mapping, or the JSON text of an object",
         )
 
-    def _answered(self, raw: Mapping[str, Any], role: str) -> str:
-        """The id of the call that a tool message answers; where ids are made up, the next open one."""
+    def _answered(self, raw: Mapping[str, Any], role: str) -> tuple[str, str]:
+        """Id and name of the call that a tool message answers: by its id, without one the next that is open.
+
+        The id is made up only where those of calls are.
+        """
         found = _text(raw, "tool_call_id")
-        if role != "tool" or self.as_template or not self.rules.call_id:
-            return found
-        found = found or next(iter(self.waiting), "")
-        self.waiting = tuple(call_id for call_id in self.waiting if call_id != found)
-        return found
+        if role != "tool":
+            return found, ""
+        calls, left, content = self.waiting
+        answer = next((call for call in reversed(calls) if call[0] == found), ("", ""))
+        answer = answer if found else next(iter(left), ("", ""))
+        rest = list(left)
+        if answer in rest:
+            rest.remove(answer)
+        self.waiting = Waiting(calls, tuple(rest), content)
+        made_up = bool(self.rules.call_id) and not self.as_template
+        return (answer[0] if made_up and not found else found), answer[1]
 
 
 _FIELDS = {
@@ -264,7 +296,7 @@ def _text(raw: Mapping[str, Any], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise MessageError(f"{key} is a {type(value).__name__}, not text", field=key)
+        raise MessageError(f"{key} is a value of type {type(value).__name__}, not text", field=key)
     return value
 
 
@@ -287,7 +319,9 @@ def read_tools(tools: object, *, as_template: bool = False) -> tuple[Mapping[str
         return None
     if not isinstance(tools, Sequence) or isinstance(tools, str):
         raise MessageError("tools is not a list", field="tools")
-    return tuple(_tool(as_mapping(tool), number, as_template) for number, tool in enumerate(tools))
+    return tuple(
+        _tool(as_mapping(tool, "tool"), number, as_template) for number, tool in enumerate(tools)
+    )
 
 
 def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[str, Any]:

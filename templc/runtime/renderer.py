@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec, codec_of
+from templc.runtime.continuation import unfinished
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError, TokenizerError
 from templc.runtime.extend import extension, same_tools, wants_prompt, written
@@ -28,6 +29,7 @@ from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser
 from templc.runtime.pieces import Piece
 from templc.runtime.signature import Part, takes, uniform
+from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
 from templc.runtime.trajectory import Trajectory
@@ -57,6 +59,8 @@ class Renderer:
     checks: ClassVar[dict[str, Part]] = {}
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
+    program: ClassVar[Any] = None
+    prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -166,11 +170,13 @@ class Renderer:
         add_generation_prompt: bool | None = None,
         extend: Tokens | None = None,
         history: History = "faithful",
+        continue_final_message: bool = False,
     ) -> Tokens:
         """The token ids of a conversation, aligned with weights, `sampled` and message indexes.
 
         add_generation_prompt None: added unless the last message is the assistant's. extend: only the tokens that
-        `messages` add to these earlier ones, see `extend`. MessageError for what the format cannot express,
+        `messages` add to these earlier ones, see `extend`. continue_final_message: the last message is an unfinished
+        answer, written up to its end, to be gone on with. MessageError for what the format cannot express,
         TokenizerError for a tokenizer that lacks its control tokens.
         """
         codec = self.codec(tokenizer)
@@ -181,6 +187,14 @@ class Renderer:
             return extension(
                 bound, extend, messages, codec, prompt=add_generation_prompt, history=history
             )
+        if continue_final_message:
+            pieces = bound.pieces(
+                messages,
+                tools=tools,
+                add_generation_prompt=add_generation_prompt,
+                continue_final_message=True,
+            )
+            return encode(pieces, codec, self.content_specials)
         turns, reader = bound.read(messages, declared)
         prompt = wants_prompt(turns.messages, add_generation_prompt)
         tokens = encode(fold.whole(bound, turns, declared, prompt), codec, self.content_specials)
@@ -246,11 +260,17 @@ class Renderer:
         *,
         tools: Sequence[object] | None = None,
         add_generation_prompt: bool | None = None,
+        continue_final_message: bool = False,
     ) -> str:
         """The text of a conversation; no tokenizer is needed, one that is given provides its bos and eos tokens."""
         tokenizer = tokenizer or self.tokenizer
         bound = self if tokenizer is None else self.bound(codec_of(tokenizer))
-        pieces = bound.pieces(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+        pieces = bound.pieces(
+            messages,
+            tools=tools,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+        )
         return "".join([piece.text for piece in pieces])
 
     def pieces(
@@ -259,9 +279,16 @@ class Renderer:
         *,
         tools: Sequence[object] | None = None,
         add_generation_prompt: bool | None = None,
+        continue_final_message: bool = False,
     ) -> list[Piece]:
         """The stretches of text of a conversation, each with its origin."""
         declared = read_tools(tools, as_template=self.as_template)
+        if continue_final_message:
+            if add_generation_prompt:
+                raise OptionError(
+                    "continue_final_message and add_generation_prompt exclude each other"
+                )
+            return unfinished(self, messages, declared)
         turns, _ = self.read(messages, declared)
         return fold.whole(
             self, turns, declared, wants_prompt(turns.messages, add_generation_prompt)
@@ -367,6 +394,13 @@ class Renderer:
         codec = self.codec(tokenizer)
         ids = [codec.token_id(token) for token in self.info.stop]
         return [token for token in ids if token is not None]
+
+    @property
+    def stability(self) -> StabilityTable:
+        """What may follow what without rewriting earlier text, as it was proved for these options."""
+        if type(self).prover is None:
+            raise OptionError("no table at hand", help="import templc, which brings the proofs")
+        return type(self).prover(self)
 
     @property
     def stop_strings(self) -> tuple[str, ...]:

@@ -1,6 +1,9 @@
-"""What tests know of each shipped format: its published template, its options, the vocabulary that fits.
+"""What tests know of each shipped format: its published template, its options, the vocabularies that fit.
 
-`REFERENCED` are the formats that follow a published template; `reference(name)` is that template under transformers.
+`REFERENCED` are the formats that follow a published template, and `reference(name)` is that template under
+transformers, at the date that `renderer(name)` is given too:
+
+    reference("qwen3").render([{"role": "user", "content": "hi"}], enable_thinking=False)
 """
 
 from __future__ import annotations
@@ -8,16 +11,21 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import templc
+from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
 from templc.pipeline import Compilation, compile_path
 from templc.verify import Published
-from tests.support.published import published
+from tests.support import vocabularies
+from tests.support.published import path_of
 
 SPECS = Path(__file__).parents[2] / "specs"
 FORMATS = tuple(sorted(path.stem for path in SPECS.glob("*.yaml")))
+NOW = datetime(2026, 3, 4, 5, 6, 7)
 
 VOCABULARIES: Mapping[str, str] = {
     "qwen3": "qwen3",
@@ -30,6 +38,13 @@ VOCABULARIES: Mapping[str, str] = {
     "deepseekv3_1": "deepseek-v3",
     "role_colon": "qwen3",
 }
+"""The vocabulary of a format's own models, for the formats that most tests of tokens use."""
+
+COPIES: Mapping[str, str] = {
+    "Qwen-Qwen3-0.6B.jinja": "qwen3",
+    "moonshotai-Kimi-K2-Instruct-0905.jinja": "kimi_k2_instruct",
+}
+"""Other files that hold the template which a format follows, in another revision that writes the same."""
 
 
 @functools.cache
@@ -39,6 +54,7 @@ def compilation(name: str) -> Compilation:
 
 
 def program(name: str) -> Program:
+    """The program of a shipped spec; SpecError where the spec has problems."""
     return compilation(name).checked()
 
 
@@ -47,14 +63,42 @@ REFERENCED = tuple(name for name in FORMATS if program(name).reference.file)
 
 @functools.cache
 def reference(name: str) -> Published:
-    """The published template that a format follows, with its bos and eos tokens."""
-    given = program(name)
-    tokens = {key: o.default for key, o in given.options.items() if o.type == "token"}
-    return published(given.reference.file.removesuffix(".jinja"), **tokens)
+    """The published template that a format follows, with its bos and eos tokens, on the day NOW."""
+    stem = program(name).reference.file.removesuffix(".jinja")
+    return Published.from_file(path_of(stem), token_options(name), now=NOW)
 
 
-def option_sets(name: str) -> list[dict[str, Any]]:
-    """Every combination of the options that change text, each also left out."""
+def token_options(name: str) -> dict[str, str]:
+    """The variables of a template that hold a control token, with the tokens of its own model."""
+    options = program(name).options.items()
+    return {key: str(o.default or "") for key, o in options if o.type == "token"}
+
+
+def dates(name: str) -> dict[str, Any]:
+    """The options that tell a format what day it is."""
+    options = program(name).options.items()
+    return {key: NOW.isoformat() for key, option in options if option.type == "date"}
+
+
+def renderer(name: str, tokenizer: object | None = None, **options: Any) -> templc.Renderer:
+    """The generated renderer, on the day NOW."""
+    return templc.get_renderer(name, tokenizer, **{**dates(name), **options})
+
+
+def interpreter(name: str, options: Mapping[str, Any], *, as_template: bool = True) -> Interpreter:
+    """The interpreter of the same program, on the day NOW."""
+    return Interpreter(program(name), as_template, {**dates(name), **options})
+
+
+def format_of(template: str) -> str | None:
+    """The format that follows the template in this file; None where none does."""
+    followed = {program(name).reference.file: name for name in REFERENCED}
+    return followed.get(template, COPIES.get(template))
+
+
+@functools.cache
+def option_sets(name: str) -> tuple[dict[str, Any], ...]:
+    """Every combination of the options that take a few values, each also left out; the first one has none."""
     choices: list[list[dict[str, Any]]] = []
     for key, option in program(name).options.items():
         match option.type:
@@ -64,7 +108,18 @@ def option_sets(name: str) -> list[dict[str, Any]]:
                 choices.append([{}, *({key: value} for value in option.values)])
             case _:
                 pass
-    return [
+    return tuple(
         {key: value for part in row for key, value in part.items()}
         for row in itertools.product(*choices)
-    ]
+    )
+
+
+@functools.cache
+def fitting(name: str) -> tuple[str, ...]:
+    """The real vocabularies that have every control token of a format."""
+    wanted = set(templc.get_renderer(name).info.specials)
+    return tuple(
+        vocabulary
+        for vocabulary in vocabularies.NAMES
+        if wanted <= vocabularies.hf(vocabulary).get_added_vocab().keys()
+    )

@@ -59,7 +59,8 @@ class Normalizer:
         head = _until_ascii(text)
         if self.apply(last + head) != last + self.apply(head):
             return False
-        return not (more and last in _composites()) or self._unattached(last, text[0])
+        stirs = last in _composites() or unicodedata.normalize("NFD", last) != last
+        return not (more and stirs) or self._unattached(text[0])
 
     def beginnings(self, text: str) -> tuple[str, list[str] | None]:
         """For a text that may go on: what of its normal form is certain, and which characters may come next.
@@ -87,7 +88,7 @@ class Normalizer:
         lone = not second and unicodedata.combining(char) == 0
         return assigned and lone and self.apply(char) == char
 
-    def _unattached(self, last: str, char: str) -> bool:
+    def _unattached(self, char: str) -> bool:
         mark = unicodedata.category(char)[0] == "M" or unicodedata.combining(char) != 0
         return not mark and self._steady(self.apply(char)[0])
 
@@ -101,7 +102,7 @@ def normalizer(settings: Any, apply: Callable[[str], str]) -> Normalizer:
     if not steps:
         return IDENTITY
     if all(step["type"] == "NFC" for step in steps):
-        return Normalizer(apply, composes=True)
+        return Normalizer(_nfc(), composes=True)
     replaced: list[str] = []
     for step in steps:
         match step:
@@ -110,6 +111,15 @@ def normalizer(settings: Any, apply: Callable[[str], str]) -> Normalizer:
             case {"type": kind}:
                 raise Unsupported(f"the normalizer {kind}{' with others' * (len(steps) > 1)}")
     return Normalizer(apply, replaces=tuple(replaced))
+
+
+@cache
+def _nfc() -> Callable[[str], str]:
+    """The library's own: its Unicode version need not be Python's. One object, so that facts of it are found once."""
+    from tokenizers import normalizers
+
+    apply: Callable[[str], str] = normalizers.NFC().normalize_str
+    return apply
 
 
 @cache
@@ -179,7 +189,8 @@ def _composites() -> dict[str, tuple[str, ...]]:
 
 def _grown(char: str) -> Iterator[str]:
     """The characters that a character may be once more text has joined it, itself included."""
-    todo, seen = [char], set[str]()
+    # A mark that goes below takes a composed character apart first: é and a dot below are ẹ and an accent.
+    todo, seen = [char, unicodedata.normalize("NFD", char)[0]], set[str]()
     while todo:
         char = todo.pop()
         if char not in seen:

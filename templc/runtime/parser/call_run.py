@@ -41,7 +41,7 @@ def opened(machine: Machine, way: Exit, held: str) -> CallRun:
     shape = calls.call
     cores = {shape.open.core, shape.close.core}
     cores |= {anchor.core for anchor in (calls.open, calls.close) if anchor}
-    scan = scan_for(shape, machine.definite)(cores, machine.table.stops)
+    scan = scan_for(shape, machine.definite)(cores - {""}, machine.table.stops)
     start = machine.position
     return CallRun(shape, start, start + len(way.core), way.target, scan, held=held)
 
@@ -51,6 +51,12 @@ def ended(machine: Machine, call: CallRun, core: str | None) -> bool:
     text = "".join(call.parts)
     if isinstance(call.shape, BareCall):
         return _bare(machine, call, text, core)
+    if not call.shape.close.core and (core in machine.table.stops or machine.finished):
+        problem = _read(machine, call, text)
+        if problem is not None:
+            _error(machine, call, text, problem, machine.position)
+        machine.enter(call.target)
+        return True
     if core == call.shape.close.core:
         problem = _read(machine, call, text)
         if problem is None or call.scan.tentative is None:

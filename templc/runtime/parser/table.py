@@ -96,11 +96,13 @@ def table_of(
 ) -> Table:
     """The automaton; `controls` are the control tokens as `Alphabet` has them, accept: calls count in reasoning."""
     alphabet = Alphabet(controls)
-    paths = tuple(
-        tuple(_inside(step, alphabet) for step in _gathered(path))
-        for path in _paths(response.items)
-    )
+    paths = tuple(tuple(_inside(step, alphabet) for step in path) for path in paths_of(response))
     return _Builder(paths, tuple(map(alphabet.inside, stops)), accept).table()
+
+
+def paths_of(response: Response) -> list[Path]:
+    """Every way through a response, white space given to the anchor or calls that it stands beside."""
+    return [_gathered(path) for path in _paths(response.items)]
 
 
 def _paths(items: tuple[Item, ...]) -> list[Path]:
@@ -217,10 +219,11 @@ class _Builder:
             return
         holes = self._holes(ordered)
         lead = [place for place in ordered if not isinstance(self._step(place), Hole)]
-        inside = [(path, at + 1) for path, at in holes]
+        inside = [self._behind(place) for place in holes]
         found = [step for path, at in holes if isinstance(step := self._paths[path][at], Hole)]
         fields = list(dict.fromkeys(step.field for step in found))
-        state.name = fields[0] if fields else "content"
+        # A thought must never be shown as an answer, so reasoning wins where a field could be either.
+        state.name = "reasoning" if "reasoning" in fields else fields[0] if fields else "content"
         state.late = not fields
         strips = {step.strip for step in found if step.field == state.name}
         state.strip = STRIPS[strips.pop()] if len(strips) == 1 else Strip()
@@ -252,6 +255,14 @@ class _Builder:
             )
             found += [(path, n) for n in ahead][:1]
         return found
+
+    def _behind(self, place: Place) -> Place:
+        """The place behind a hole, and behind others that nothing parts from it."""
+        path, at = place
+        steps = self._paths[path]
+        while at < len(steps) and isinstance(steps[at], Hole):
+            at += 1
+        return path, at
 
     def _skipped(self, place: Place) -> Place:
         path, at = place

@@ -1,0 +1,94 @@
+"""Where a spec and its published template part on purpose, with `unsupported="as_template"`: each kind with its reason.
+
+Two kinds are allowed. A refusal of ours, known by what the spec says; and a conversation that we write and the
+template refuses, known by what the template raises. All else must be equal.
+"""
+
+from __future__ import annotations
+
+ANY = "*"
+
+# What we refuse and the template writes: (format, our words) -> why refusing is better.
+REFUSED: dict[tuple[str, str], str] = {
+    (
+        ANY,
+        "a tool result cannot open a conversation",
+    ): "the template leaves out the header of its turn",
+    (
+        ANY,
+        "with tools the first message must be the user's",
+    ): "the template turns whatever stands first into a user message that carries the tools",
+    ("deepseek_v2_5", "a system message must stand first"): "the template keeps the last one only",
+    (
+        "deepseek_r1_distill",
+        "a system message must stand first",
+    ): "the template keeps the last one only",
+    (
+        "deepseek_r1",
+        "the template writes no more than one round of tool calls",
+    ): "the template writes later rounds without their header, and never closes the results before them",
+    ("olmo3_instruct", "a system message must stand first"): "a later one changes the head",
+    ("gpt_oss", "a message can hold one tool call"): "the template drops the others in silence",
+    (
+        "gpt_oss",
+        "a tool result must answer the call before it",
+    ): "the template names the latest call, whatever id the result has",
+    (
+        ANY,
+        "a tool result must follow the message that made the call",
+    ): "the template drops the result in silence",
+    (
+        "hermes4",
+        "the template does not close an empty answer",
+    ): "its turn would run into the next one",
+    (
+        "ministral3",
+        "behind a tool call comes a result or the user",
+    ): "the template merges the two answers, and moves the calls behind the later text",
+    (
+        "ministral3",
+        "an answer needs content or tool calls",
+    ): "the template takes an empty answer only where another one follows, and merges them",
+}
+
+# What we write and the template refuses: (format, words that the template's error holds) -> why that does no harm.
+WRITTEN: dict[tuple[str, str], str] = {
+    (ANY, "No user query found in messages"): "an extension may still bring the query",
+    (
+        ANY,
+        "Cannot put tools in the first user message when there's no first user message",
+    ): "an extension may still bring the message",
+    (
+        "qwq",
+        "has no attribute 'content'",
+    ): "the template refuses missing content next to calls only where a message follows",
+}
+
+# What differs: (format, names of the shapes) -> why.
+DIFFERENT: dict[tuple[str, tuple[str, ...]], str] = {
+    (
+        name,
+        (shape,),
+    ): "the template writes the prompt inside its loop over the messages behind the system's"
+    for name in ("granite_3_1", "granite_3_3")
+    for shape in ("s", "s.empty", "s.space")
+}
+
+
+EQUAL_USERS = ("mistral_v0_3", "mistral_nemo", "mistral_small_3_2")
+
+
+def equal_users(names: tuple[str, ...]) -> bool:
+    """Two equal user messages: Mistral's templates before 2512 write the tools before both."""
+    users = [name for name in names if name.startswith("u")]
+    return len(set(users)) < len(users)
+
+
+def refusal(format: str, reason: str) -> bool:
+    """Whether our refusal with these words is declared."""
+    return any((name, reason) in REFUSED for name in (format, ANY))
+
+
+def superset(format: str, reason: str) -> bool:
+    """Whether it is declared that we write what the template refuses with these words."""
+    return any(name in (format, ANY) and words in reason for name, words in WRITTEN)

