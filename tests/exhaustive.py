@@ -115,7 +115,7 @@ def check(name: str, options: Mapping[str, Any], cases: Iterable[Case]) -> dict[
 def apart(name: str, case: Case) -> bool:
     """Whether it is declared that this conversation differs."""
     known = {id(shape.message): shape.name for shape in SHAPES}
-    return (name, tuple(known[id(message)] for message in case.messages)) in declared.DIFFERENT
+    return (name, tuple(known.get(id(message)) for message in case.messages)) in declared.DIFFERENT
 
 
 def undeclared(name: str, report: Report) -> int:

@@ -169,7 +169,7 @@ def test_the_tiktoken_form(name: str) -> None:
 def test_an_entry_that_no_merge_leads_to_keeps_a_joint_unsafe() -> None:
     encode = subject("glm4.5").encode
     case = joint(facts("glm4.5"), "'", relax=True)
-    a, b = "x='", "wirkungen"
+    a, b = "x'", "wirkungen"
     assert encode(a) + encode(b) != encode(a + b)
     assert not case.safe(b)
     assert joint(facts("glm4.5"), "'", relax=True).safe("=") is (

@@ -21,11 +21,21 @@ from templc.ir.ops import Program
 from templc.pipeline import compile_path
 from templc.registry import get_renderer, list_formats
 from templc.runtime.errors import TemplcError
-from templc.verify import CORE, SHAPES, Case, Published, compare, conversations, crossed
+from templc.verify import (
+    CORE,
+    SHAPES,
+    Case,
+    Published,
+    PublishedError,
+    compare,
+    conversations,
+    crossed,
+)
 from templc.verify.report import Outcome, Report
 from templc.verify.shapes import TOOLS
 from tests.support import declared
 from tests.support.published import check_sha256, path_of
+from tests.support.vocabularies import backend
 
 SPECS = Path(__file__).parent.parent / "specs"
 NOW = datetime(2026, 3, 4, 5, 6, 7)
@@ -179,3 +189,41 @@ def test_every_declaration_is_needed() -> None:
         check.say for name in FORMATS for group in program(name).checks.values() for check in group
     }
     assert {words for _, words in declared.REFUSED} <= said
+
+
+VOCABULARIES = {
+    "qwen3_thinking": "qwen3",
+    "qwen3_coder": "qwen3",
+    "qwen3_5": "qwen3",
+    "qwen2_5_vl": "qwen3",
+    "glm4_5": "glm4.5",
+    "gpt_oss": "gpt-oss",
+    "llama3_1": "llama3",
+    "kimi_k2_instruct": "kimi-k2",
+}
+
+
+@pytest.mark.parametrize(("name", "vocabulary"), VOCABULARIES.items())
+def test_tokens_are_those_of_the_template(name: str, vocabulary: str) -> None:
+    """Where no text spells a control token, the ids are those of the template's whole text."""
+    tokenizer = backend(vocabulary)
+    renderer = get_renderer(name, tokenizer, unsupported="as_template", **fixed(name))
+    compared = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for case in itertools.islice(of(2, CORE, {}, FEW), 0, None, 7):
+            prompt = case.add_generation_prompt
+            try:
+                tokens = renderer.render(
+                    case.messages, tools=case.tools, add_generation_prompt=prompt
+                )
+                text = template(name).render(
+                    case.messages, tools=case.tools, add_generation_prompt=prompt
+                )
+            except (TemplcError, PublishedError):
+                continue
+            if any("<" in str(message.get("content")) for message in case.messages):
+                continue
+            assert list(tokens) == tokenizer.encode(text, add_special_tokens=False).ids
+            compared += 1
+    assert compared > 10

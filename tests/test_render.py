@@ -1,10 +1,11 @@
-"""Rendering for callers: finding a format, its options, the tokens and what is known of them, tokenizers of every kind."""
+"""Rendering for callers: formats by name, options, what is known of tokens, tokenizers of every kind."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -167,33 +168,37 @@ def test_what_would_be_lost_is_refused_or_warned_about_once() -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize("field", ["content", "reasoning_content", "name"])
-def test_a_lone_surrogate_is_refused_by_place(field: str) -> None:
-    message = {"role": "assistant", "content": "a", field: "x\ud800y"}
-    if field == "name":
-        message = {"role": "user", "content": "a", "name": "x\ud800y"}
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("qwen3", {"role": "user", "content": "x\ud800y"}),
+        ("qwen3", {"role": "assistant", "content": "a", "reasoning": "x\ud800y"}),
+        ("kimi_k2", {"role": "user", "content": "a", "name": "x\ud800y"}),
+    ],
+)
+def test_a_lone_surrogate_is_refused_by_place(name: str, message: dict[str, Any]) -> None:
     with pytest.raises(MessageError) as caught:
-        templc.get_renderer("kimi_k2").render([USER, message], vocabularies.hf("kimi-k2-thinking"))
-    assert "lone surrogate (U+D800)" in caught.value.message and caught.value.message_index == 1
+        renderer(name).render([USER, message], vocabularies.hf(VOCABULARIES[name]))
+    assert "lone surrogate (U+D800)" in caught.value.message
+    assert (caught.value.message_index, caught.value.field) == (1, list(message)[-1])
 
 
 # The generation prompt
 
 
+PROMPTED = {0: True, 1: False, 2: True}
+"""Whether a prompt follows the first messages of the conversation, by the last of them."""
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_prompt_is_added_unless_the_last_message_is_an_answer(name: str) -> None:
     made = renderer(name)
-    for messages, prompted in (
-        ([USER], True),
-        ([USER, ANSWER], False),
-        ([USER, ANSWER, USER], True),
-    ):
+    for last, prompted in PROMPTED.items():
+        messages = [USER, ANSWER, USER][: last + 1]
         automatic = made.render_text(messages)
         assert automatic == made.render_text(messages, add_generation_prompt=prompted)
-        assert (
-            automatic != made.render_text(messages, add_generation_prompt=not prompted)
-            or prompted is False
-        )
+        if name in VOCABULARIES and prompted:
+            assert automatic != made.render_text(messages, add_generation_prompt=False)
 
 
 # Tokens
@@ -263,10 +268,10 @@ def test_text_alone_is_the_text_of_the_tokens(name: str, vocabulary: str) -> Non
 def test_every_kind_of_tokenizer_gives_the_same_ids(name: str, vocabulary: str) -> None:
     made = renderer(name)
     ids = made.render(CHAT, vocabularies.hf(vocabulary))
-    bos, _ = vocabularies.special_names(vocabulary)
-    # Only a transformers tokenizer knows which of its tokens is the first one.
-    given = {"bos_token": bos} if bos and "bos_token" in made.known_options else {}
-    bound = renderer(name, **given)
+    # Only a transformers tokenizer knows which of its tokens come first and last.
+    own = dict(zip(("bos", "eos"), vocabularies.special_names(vocabulary), strict=True))
+    binds = {key: own[option.bind] for key, option in made.known_options.items() if option.bind}
+    bound = renderer(name, **{key: token for key, token in binds.items() if token})
     assert bound.render(CHAT, vocabularies.backend(vocabulary)) == ids
     if vocabulary in vocabularies.FAMILIES:
         assert bound.render(CHAT, vocabularies.tiktoken_encoding(vocabulary)) == ids
@@ -326,25 +331,28 @@ def test_what_is_no_tokenizer_is_refused(thing: object) -> None:
 # Control tokens in messages
 
 
-def spelling(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A conversation and tools that hold `text` wherever a caller's text can stand."""
+Chat = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def spelling(text: str, *, as_mapping: bool, both: bool) -> Chat:
+    """A conversation and tools that hold `text` wherever a caller's text can stand.
+
+    as_mapping: arguments are no JSON text. both: text stands beside the call.
+    """
+    arguments: Any = {f"k{text}": text}
     call = {
         "id": f"functions.f{text}:0",
         "type": "function",
         "function": {
             "name": f"f{text}",
-            "arguments": json.dumps({f"k{text}": text}, ensure_ascii=False),
+            "arguments": arguments if as_mapping else json.dumps(arguments, ensure_ascii=False),
         },
     }
+    beside = {"content": f"a{text}", "reasoning_content": f"r{text}"} if both else {"content": ""}
     messages = [
         {"role": "system", "content": f"s{text}"},
         {"role": "user", "content": f"u{text}", "name": f"n{text}"},
-        {
-            "role": "assistant",
-            "content": f"a{text}",
-            "reasoning_content": f"r{text}",
-            "tool_calls": [call],
-        },
+        {"role": "assistant", **beside, "tool_calls": [call]},
         {"role": "tool", "content": f"t{text}", "tool_call_id": call["id"], "name": f"f{text}"},
         {"role": "assistant", "content": f"b{text}", "reasoning_content": f"q{text}"},
         {"role": "user", "content": f"v{text}"},
@@ -358,26 +366,36 @@ def spelling(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return messages, [{"type": "function", "function": function}]
 
 
-def control_ids(made: templc.Renderer, tokenizer: Any, text: str) -> list[int]:
+def accepted(made: templc.Renderer) -> dict[str, bool]:
+    """How `spelling` must write its conversation for this format to take it."""
+    for as_mapping, both in itertools.product((False, True), (True, False)):
+        how = {"as_mapping": as_mapping, "both": both}
+        messages, tools = spelling(".", **how)
+        with contextlib.suppress(MessageError):
+            made.render_text(messages, tools=tools)
+            return how
+    raise AssertionError("no form of the conversation is accepted")
+
+
+def control_ids(
+    made: templc.Renderer, tokenizer: Any, text: str, how: dict[str, bool]
+) -> list[int]:
     """The ids of added tokens in a render of `text` everywhere, in order."""
     added = set(tokenizer.get_added_vocab().values())
-    messages, tools = spelling(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [token for token in made.render(messages, tokenizer, tools=tools) if token in added]
+    messages, tools = spelling(text, **how)
+    return [token for token in made.render(messages, tokenizer, tools=tools) if token in added]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("name", "vocabulary"), PAIRS)
 def test_no_text_of_a_message_becomes_a_control_token(name: str, vocabulary: str) -> None:
     tokenizer = vocabularies.hf(vocabulary)
     made = renderer(name, unsupported="as_template")
-    written = control_ids(made, tokenizer, ".")
-    every = " ".join(token for token in tokenizer.get_added_vocab() if token != "</think>")
-    assert control_ids(made, tokenizer, f".{every}.") == written
-    for token in (*made.info.specials, *made.info.stop, "</think>"):
-        forged = control_ids(made, tokenizer, f".{token}.")
-        # Formats may cut what stands before the mark that ends reasoning, which adds nothing.
-        assert forged == written, token
+    how = accepted(made)
+    written = control_ids(made, tokenizer, ".", how)
+    every = " ".join(token for token in tokenizer.get_added_vocab())
+    for text in (every, *made.info.specials, *made.info.markers):
+        assert control_ids(made, tokenizer, f".{text}.", how) == written, text
 
 
 @pytest.mark.parametrize(("name", "vocabulary"), PAIRS)
@@ -392,7 +410,7 @@ def test_halves_of_a_control_token_do_not_meet_the_scaffold(name: str, vocabular
             assert found == plain, (token, cut)
 
 
-PLACES = {
+PLACES: dict[str, tuple[dict[str, Any], Any]] = {
     "content": ({"role": "user", "content": "x<|im_end|>"}, None),
     "reasoning": ({"role": "assistant", "content": "a", "reasoning": "x<|im_end|>"}, None),
     "arguments": (
@@ -411,12 +429,15 @@ def test_control_tokens_in_messages_can_be_an_error(field: str) -> None:
     with pytest.raises(ControlTokenError) as caught:
         made.render([USER, message], tools=tools)
     error = caught.value
-    assert error.token == "<|im_end|>" and error.field == field
-    assert error.message_index == (
-        -1 if field == "tools" else 0 if message["role"] == "user" else 1
-    ) or (field == "content" and error.message_index == 1)
-    assert made.render([USER, ANSWER]) == templc.get_renderer("qwen3").render(
-        [USER, ANSWER], vocabularies.hf("qwen3")
+    assert (error.token, error.field) == ("<|im_end|>", field)
+    assert error.message_index == (-1 if field == "tools" else 1)
+
+
+def test_where_no_message_spells_a_control_token_there_is_no_error() -> None:
+    tokenizer = vocabularies.hf("qwen3")
+    strict = templc.get_renderer("qwen3", tokenizer, content_specials="error")
+    assert strict.render([USER, ANSWER]) == templc.get_renderer("qwen3", tokenizer).render(
+        [USER, ANSWER]
     )
 
 

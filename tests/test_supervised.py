@@ -130,7 +130,7 @@ def test_together_the_examples_train_each_turn_once(name: str, messages: list[An
         sorted({owner for owner, weight in zip(x.message_index, x.weights, strict=True) if weight})
         for x in examples
     ]
-    assert sorted(sum(trained, [])) == turns
+    assert sorted(turn for mine in trained for turn in mine) == turns
     for example, mine in zip(examples, trained, strict=True):
         for turn in mine:
             prompt = one.render(messages[:turn], add_generation_prompt=True)

@@ -11,6 +11,7 @@ values that stand under a condition on the future.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, When, Write, walk
@@ -21,7 +22,12 @@ from templc.runtime.messages import Message
 
 CALLS = Test("truth", Value(Ref("message", "calls")))
 ANSWERED, CALLER = Ref("message", "answered"), Ref("message", "caller_content")
-_OF_ONE_ROLE = {"reasoning": "assistant", "calls": "assistant", "answered": "tool", "caller_content": "tool"}
+_OF_ONE_ROLE = {
+    "reasoning": "assistant",
+    "calls": "assistant",
+    "answered": "tool",
+    "caller_content": "tool",
+}
 
 
 def known(cond: Cond, role: str, settings: Settings) -> Cond:
@@ -74,9 +80,10 @@ def _specialised(op: Op, role: str, settings: Settings) -> Ops:
             if isinstance(found, Const):
                 return yes if found.value else no
             return (When(found, yes, no, span),)
-        case Each(variable, over, of, opening, do, between, close, span):
-            blocks = (specialised(block, role, settings) for block in (opening, do, between, close))
-            return (Each(variable, over, of, *blocks, span),)
+        case Each():
+            blocks = (op.open, op.do, op.between, op.close)
+            opening, do, between, close = (specialised(one, role, settings) for one in blocks)
+            return (replace(op, open=opening, do=do, between=between, close=close),)
 
 
 def turn(program: Program, role: str, settings: Settings) -> Ops:
@@ -126,7 +133,11 @@ def _conditions(program: Program, role: str, settings: Settings) -> Iterator[Con
             yield op.cond
     for check in program.checks.get(role, ()):
         yield known(check.cond, role, settings)
-    for fact in (*program.past, *program.future, *(fact for fact, _ in registers(program, settings))):
+    for fact in (
+        *program.past,
+        *program.future,
+        *(fact for fact, _ in registers(program, settings)),
+    ):
         for term in (fact.term, fact.among):
             if term is not None:
                 yield known(term, role, settings)
@@ -142,7 +153,11 @@ def registers(program: Program, settings: Settings) -> tuple[tuple[Fact, Test], 
     """
     blocks = [turn(program, role, settings) for role in program.roles]
     conds = [op.cond for block in blocks for op in walk(block) if isinstance(op, When)]
-    conds += [known(check.cond, role, settings) for role in program.roles for check in program.checks.get(role, ())]
+    conds += [
+        known(check.cond, role, settings)
+        for role in program.roles
+        for check in program.checks.get(role, ())
+    ]
     found: dict[Test, Fact] = {}
     for cond in conds:
         for leaf in leaves_of(cond):

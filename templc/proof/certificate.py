@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from templc.model.expr import Fact
-from templc.proof.joint import COMPLETION, END, Ending, Place
 from templc.proof.classes import MessageClass
+from templc.proof.joint import COMPLETION, END, Ending, Place
 from templc.proof.machine import FIRST, Machine, State
 from templc.proof.stability import Stability
 
@@ -101,9 +101,15 @@ def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> 
     """Every way to go on behind a last message, by classes."""
     found: list[tuple[MessageClass, ...]] = [()]
     if place.after == COMPLETION:
-        found = [(one,) for one in machine.classes if one.role == "assistant" and not _named(machine, one)]
+        found = [
+            (one,)
+            for one in machine.classes
+            if one.role == "assistant" and not _named(machine, one)
+        ]
     if place.then != END:
-        found = [(*head, one) for head in found for one in machine.classes if one.role == place.then]
+        found = [
+            (*head, one) for head in found for one in machine.classes if one.role == place.then
+        ]
     behind = machine.after(past, last)
     return [
         Ending(last, added, place.after == COMPLETION)

@@ -17,7 +17,7 @@ from templc.ir.facts import meaning
 from templc.model.expr import Fact
 from templc.proof.letters import Letter
 from templc.proof.machine import State
-from templc.proof.minimise import cover, needed, projected
+from templc.proof.minimise import cover, needed, packed, projected
 from templc.proof.search import Node, Pair, Walk
 from templc.proof.vocabulary import Vocabulary, preference
 from templc.proof.words import Said, about, kind, listed, placed
@@ -87,7 +87,9 @@ class _Since:
         since = reset if seen is not None else f"{reset} (or the start)" if reset else ""
         where = f" {'after' if seen is not None else 'since'} the last {since}" if reset else ""
         told = [f"{role} message{where}{which}" for role, which in events]
-        return Said(listed([f"some {item}" for item in told], "or"), listed([f"no {item}" for item in told]))
+        return Said(
+            listed([f"some {item}" for item in told], "or"), listed([f"no {item}" for item in told])
+        )
 
     def _event(self, letter: Letter, past: State) -> bool:
         return self.walk.differs(letter, past, self.pair)
@@ -131,14 +133,18 @@ class _Since:
                     yield letter, past
 
     def _roles(self) -> list[str]:
-        found = dict.fromkeys(letter.role for letter, past in self._all() if self._event(letter, past))
+        found = dict.fromkeys(
+            letter.role for letter, past in self._all() if self._event(letter, past)
+        )
         return list(found)
 
     def _events(self, role: str, seen: Fact | None) -> list[tuple[str, str]]:
         """Which messages of a role change: every way, as words behind "message"."""
         facts, terms = self.walk.machine.past_facts, self.vocabulary.every[role]
-        resets = any(self._event(letter, past) and not self._stays(letter) for letter, past in self._all())
-        rows: dict[tuple[bool, ...], bool] = {}
+        resets = any(
+            self._event(letter, past) and not self._stays(letter) for letter, past in self._all()
+        )
+        rows: dict[int, bool] = {}
         for letter, past in self._all():
             if letter.role != role or (not resets and not self._stays(letter)):
                 continue
@@ -146,11 +152,14 @@ class _Since:
                 continue
             for found in letter.classes:
                 values = tuple(self.vocabulary.truth(term, found) for term in terms)
-                rows[(*past[: len(facts)], *values)] = self._event(letter, past)
+                rows[packed((*past[: len(facts)], *values))] = self._event(letter, past)
         said = [*(placed(fact, "it") for fact in facts), *(about(term) for term in terms)]
         ranks = [*([2] * len(facts)), *(preference(term) for term in terms)]
         columns = needed(rows, sorted(range(len(said)), key=lambda at: ranks[at]))
-        return [(role, _which(term, [said[at] for at in columns])) for term in cover(projected(rows, columns))]
+        return [
+            (role, _which(term, [said[at] for at in columns]))
+            for term in cover(projected(rows, columns))
+        ]
 
 
 def _which(term: tuple[bool | None, ...], said: list[Said]) -> str:

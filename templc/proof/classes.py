@@ -64,7 +64,9 @@ def _classes(
     wanted: list[tuple[bool, ...]] = [()]
     for at in range(1, len(atoms) + 1):
         longer = [(*bits, value) for bits in wanted for value in (False, True)]
-        wanted = [bits for bits in longer if not impossible(dict(zip(atoms[:at], bits, strict=True)))]
+        wanted = [
+            bits for bits in longer if not impossible(dict(zip(atoms[:at], bits, strict=True)))
+        ]
         if len(wanted) > LIMIT:
             raise TooMany(f"{len(atoms)} tests on one {role} message")
     examples: dict[tuple[bool, ...], list[tuple[Raw, Message]]] = {}
@@ -83,7 +85,9 @@ def _classes(
 
 
 def class_of(
-    message: Message, classes: Mapping[tuple[str, tuple[bool, ...]], MessageClass], settings: Settings
+    message: Message,
+    classes: Mapping[tuple[str, tuple[bool, ...]], MessageClass],
+    settings: Settings,
 ) -> MessageClass:
     """The class of a canonical message; KeyError for a role that the format does not have."""
     sample = next(found for found in classes.values() if found.role == message.role)
@@ -92,15 +96,20 @@ def class_of(
 
 
 def impossible(bits: Mapping[Atom, bool]) -> bool:
-    """Whether no message can have these atoms, by one of these rules about the values of one field:
+    """Whether no message can have these atoms, by one of these rules about the values of one field.
 
-    an empty value has only empty shortenings, and starts, ends and contains nothing; a value that is empty after
-    fewer filters is empty after more; values that are alike are empty together; a value that is a given text is
-    no other, and is empty after filters as that text is; two starts, or two ends, fit into each other; what starts or ends with X contains X;
-    what is missing is empty.
+    An empty value has only empty shortenings, and starts, ends and contains nothing. A value that is empty after
+    fewer filters is empty after more; values that are alike are empty together. A value that is a given text is no
+    other, and is empty after filters as that text is. Two starts, or two ends, fit into each other. What starts or
+    ends with X contains X. What is missing is empty.
     """
-    empty = {atom.value for atom, holds in bits.items() if _truth(atom) and not holds}  # type: ignore[union-attr]
-    full = {atom.value for atom, holds in bits.items() if _truth(atom) and holds}  # type: ignore[union-attr]
+    tested = {
+        atom.value: true
+        for atom, true in bits.items()
+        if isinstance(atom, Test) and atom.kind == "truth"
+    }
+    empty = {value for value, true in tested.items() if not true}
+    full = {value for value, true in tested.items() if true}
     return (
         any(_shortened(value, other) for value in full for other in empty)
         or any(_contradicts(atom, holds, empty, full) for atom, holds in bits.items())
@@ -109,10 +118,6 @@ def impossible(bits: Mapping[Atom, bool]) -> bool:
         or _not_contained(bits)
         or _two_texts(bits)
     )
-
-
-def _truth(atom: Atom) -> bool:
-    return isinstance(atom, Test) and atom.kind == "truth"
 
 
 def _shortened(value: Value, other: Value) -> bool:
@@ -148,8 +153,8 @@ def _contradicts(atom: Atom, holds: bool, empty: set[Value], full: set[Value]) -
 
 def _marks(bits: Mapping[Atom, bool], kind: str) -> list[tuple[Value, str, bool]]:
     return [
-        (atom.value, atom.argument, holds)
-        for atom, holds in bits.items()
+        (atom.value, atom.argument, true)
+        for atom, true in bits.items()
         if isinstance(atom, Test) and atom.kind == kind and isinstance(atom.argument, str)
     ]
 
@@ -157,30 +162,24 @@ def _marks(bits: Mapping[Atom, bool], kind: str) -> list[tuple[Value, str, bool]
 def _clash(bits: Mapping[Atom, bool], kind: str, fits: object) -> bool:
     """A text that starts with X starts with every start of X, and with nothing that X does not fit."""
     marks = _marks(bits, kind)
-    for value, mark, holds in marks:
+    for value, mark, true in marks:
         for other, longer, longer_holds in marks:
             if value != other or mark == longer or not longer_holds:
                 continue
             inside = fits(longer, mark)  # type: ignore[operator]
             outside = fits(mark, longer)  # type: ignore[operator]
-            if (inside and not holds) or (holds and not inside and not outside):
+            if (inside and not true) or (true and not inside and not outside):
                 return True
     return False
 
 
 def _two_texts(bits: Mapping[Atom, bool]) -> bool:
-    given = [(value, text) for value, text, holds in _marks(bits, "is") if holds]
+    given = [(value, text) for value, text, true in _marks(bits, "is") if true]
     return len({value for value, _ in given}) < len(given)
 
 
 def _not_contained(bits: Mapping[Atom, bool]) -> bool:
-    outer = [
-        (value, mark) for kind in ("starts", "ends", "contains", "is") for value, mark, holds in
-        _marks(bits, kind) if holds
-    ]
-    return any(
-        value == other and mark in text
-        for value, mark, holds in _marks(bits, "contains")
-        if not holds
-        for other, text in outer
-    )
+    kinds = ("starts", "ends", "contains", "is")
+    outer = [(of, text) for kind in kinds for of, text, true in _marks(bits, kind) if true]
+    inner = [(of, mark) for of, mark, true in _marks(bits, "contains") if not true]
+    return any(of == other and mark in text for of, mark in inner for other, text in outer)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from templc.model.expr import RoleIs
@@ -20,8 +21,8 @@ from templc.proof.classes import MessageClass
 from templc.proof.joint import Place
 from templc.proof.letters import Letter
 from templc.proof.machine import State
-from templc.proof.minimise import Row, Term, cover, holds, needed, projected
-from templc.proof.search import Case, Walk
+from templc.proof.minimise import Term, cover, holds, needed, packed, projected, unpacked
+from templc.proof.search import Case, Pair, Walk
 from templc.proof.vocabulary import Named, Values, Vocabulary, preference
 from templc.proof.words import Said, about, led, listed, placed
 
@@ -45,9 +46,9 @@ class Condition:
     terms: tuple[Term, ...]
     said: tuple[Said, ...]
 
-    def holds(self, row: Row) -> bool:
+    def holds(self, row: int) -> bool:
         """The truth on a full row of the cell's table."""
-        kept = tuple(row[column] for column in self.columns)
+        kept = unpacked(row, self.columns)
         return any(holds(term, kept) for term in self.terms)
 
     @property
@@ -71,7 +72,9 @@ class Condition:
         return sum(want is not None for term in self.terms for want in term)
 
     def _words(self, term: Term) -> str:
-        words = [said.of(want) for said, want in zip(self.said, term, strict=True) if want is not None]
+        words = [
+            said.of(want) for said, want in zip(self.said, term, strict=True) if want is not None
+        ]
         return listed(_folded(words)) if words else "always"
 
 
@@ -94,6 +97,9 @@ class Names:
         self.vocabulary = Vocabulary(walk.alphabet)
         self.changes = changes(walk, self.vocabulary)
         self.roles = tuple(dict.fromkeys(letter.role for letter in walk.letters))
+        machine = walk.machine
+        size = 2 * len(machine.past_facts) + len(machine.lead) + 2 * len(self.changes)
+        self._before_subjects = size + (len(machine.ends) > 1)
 
     # the columns of a cell, and the rows in the same order
 
@@ -106,7 +112,9 @@ class Names:
         found += [Column(change.said, 1) for change in self.changes]
         found += [Column(change.said, 11 if change.lasting else 1) for change in self.changes]
         if len(self.walk.machine.ends) > 1:
-            found.append(Column(Said("no generation prompt follows", "a generation prompt follows"), 3))
+            found.append(
+                Column(Said("no generation prompt follows", "a generation prompt follows"), 3)
+            )
         for subject, roles in self._subjects(place):
             if len(roles) > 1:
                 found += [self._about(subject, RoleIs(role), ROLE) for role in roles]
@@ -128,55 +136,62 @@ class Names:
             subjects.append((NEXT, (place.then,)))
         return subjects
 
-    def rows(self, place: Place, case: Case) -> Iterator[Row]:
+    def rows(self, place: Place, case: Case) -> Iterator[int]:
         """The rows of a case: one for each way that its letters read."""
-        letters = (case.last, *case.added)
         fixed = self._fixed(case.node.past, case.node.changed, case.last, case.end)
-        roles = [one.role for one in letters]
-        for chosen in product(*(self.vocabulary.vectors(one) for one in letters)):
-            yield self._row(place, fixed, roles, chosen)
+        read = [self._readings(place, at, one) for at, one in enumerate((case.last, *case.added))]
+        for chosen in product(*read):
+            yield fixed | sum(chosen)
 
     def row(
         self,
         place: Place,
         past: State,
-        changed: frozenset[tuple[State, State]],
+        changed: frozenset[Pair],
         around: tuple[MessageClass, ...],
         end: State,
-    ) -> Row:
+    ) -> int:
         """The row of concrete classes: the last message and what is added to it."""
         last = self.walk.alphabet.letter(around[0])
-        values = tuple(self.vocabulary.values(one) for one in around)
-        fixed = self._fixed(past, changed, last, end)
-        return self._row(place, fixed, [one.role for one in around], values)
+        read = [
+            self._reading(place, at, self.vocabulary.values(one), one.role)
+            for at, one in enumerate(around)
+        ]
+        return self._fixed(past, changed, last, end) | sum(read)
 
-    def _fixed(
-        self, past: State, changed: frozenset[tuple[State, State]], last: Letter, end: State
-    ) -> Row:
+    @cache  # noqa: B019 - lives as long as the table
+    def _fixed(self, past: State, changed: frozenset[Pair], last: Letter, end: State) -> int:
+        """The part of a row that is not about the messages around the joint."""
         walk = self.walk
-        size = len(walk.machine.past_facts)
         behind = walk.machine.after(past, last.sample)
         after = walk.follow(past, changed, last)
         ends = walk.machine.ends
         prompted = (end == ends[0],) if len(ends) > 1 else ()
         earlier = [change.of(found) for found in (changed, after) for change in self.changes]
-        return (*past[:size], *behind, *earlier, *prompted)
+        return packed((*past[: len(walk.machine.past_facts)], *behind, *earlier, *prompted))
 
-    def _row(
-        self, place: Place, fixed: Row, roles: list[str], values: tuple[Values, ...]
-    ) -> Row:
-        found = list(fixed)
-        for (_, possible), role, value in zip(self._subjects(place), roles, values, strict=True):
+    @cache  # noqa: B019
+    def _readings(self, place: Place, at: int, letter: Letter) -> tuple[int, ...]:
+        """The parts of rows that say what the message at a place around the joint is."""
+        vectors = self.vocabulary.vectors(letter)
+        return tuple(self._reading(place, at, values, letter.role) for values in vectors)
+
+    def _reading(self, place: Place, at: int, values: Values, role: str) -> int:
+        found: list[bool] = []
+        subjects = self._subjects(place)
+        for number, (_, possible) in enumerate(subjects[: at + 1]):
+            here = number == at
             if len(possible) > 1:
-                found += [role == one for one in possible]
+                found += [here and role == one for one in possible]
             for one in possible:
-                found += value if one == role else (False,) * len(self.vocabulary.terms[one])
-        return tuple(found)
+                blank = (False,) * len(self.vocabulary.terms[one])
+                found += values if here and one == role else blank
+        return packed(found) << self._before_subjects
 
     def condition(self, place: Place, outcomes: Mapping[Case, bool]) -> Condition:
         """When the cell is stable, from the outcome of every case."""
         columns = self.columns(place)
-        table: dict[Row, bool] = {}
+        table: dict[int, bool] = {}
         for case, kept in outcomes.items():
             for row in self.rows(place, case):
                 assert table.setdefault(row, kept) == kept, "a row decides the outcome"
@@ -186,10 +201,12 @@ class Names:
             return found
         # Several roles are named: "is not X" may say it with one, if X is the last to be dropped.
         every = [at for at, column in enumerate(columns) if column.rank == ROLE]
-        return min([found, *(self._shortest(columns, table, at) for at in every)], key=lambda one: one.size)
+        return min(
+            [found, *(self._shortest(columns, table, at) for at in every)], key=lambda one: one.size
+        )
 
     def _shortest(
-        self, columns: list[Column], table: Mapping[Row, bool], favourite: int | None
+        self, columns: list[Column], table: Mapping[int, bool], favourite: int | None
     ) -> Condition:
         ranks = [column.rank + (at == favourite) / 2 for at, column in enumerate(columns)]
         kept = needed(table, sorted(range(len(columns)), key=lambda at: ranks[at]))

@@ -1,6 +1,6 @@
 """Demands: the boundaries that a spec says must be stable, held against what was proved.
 
-    check_demands(program, prove(program), problems)    one `prefix-not-stable` for each that is not plainly stable
+check_demands(program, prove(program), problems)    one `prefix-not-stable` for each that is not plainly stable
 """
 
 from __future__ import annotations

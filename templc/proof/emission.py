@@ -10,7 +10,7 @@ can show that it differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
@@ -50,6 +50,7 @@ class Loop:
     do: Emission
     between: Emission
     close: Emission
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +176,11 @@ def _loop(op: Each, view: View) -> Iterator[Token]:
             return
         case True:
             yield from opening
-            yield Loop(view.owner, op.over, op.of, op.variable, (), do, between, ())
+            yield Loop(view.owner, op.over, op.of, op.variable, (), do, between, (), op.ordered)
             yield from close
         case None:
-            yield Loop(view.owner, op.over, op.of, op.variable, opening, do, between, close)
+            name = op.variable
+            yield Loop(view.owner, op.over, op.of, name, opening, do, between, close, op.ordered)
 
 
 def _some(op: Each, view: View) -> bool | None:
@@ -243,9 +245,10 @@ def _owned(token: Token, owner: str) -> Token:
             return token
         case Hole(old, value, default, name):
             return Hole(owner if old else old, value, default, name)
-        case Loop(_, over, of, variable, opening, do, between, close):
-            parts = [owned(part, owner) for part in (opening, do, between, close)]
-            return Loop(owner, over, of, variable, *parts)
+        case Loop():
+            blocks = (token.open, token.do, token.between, token.close)
+            opening, do, between, close = (owned(one, owner) for one in blocks)
+            return replace(token, owner=owner, open=opening, do=do, between=between, close=close)
         case Fork(cond, then, otherwise):
             return Fork(cond, owned(then, owner), owned(otherwise, owner))
 
@@ -296,10 +299,12 @@ def _token_text(
             message = next(iter(messages.values()), _NOBODY)
             chosen = then if holds(cond, message, settings, items) else otherwise
             return _text(chosen, messages, settings, items)
-        case Loop(owner, over, of, variable, opening, do, between, close):
+        case Loop(owner, over, of, variable, opening, do, between, close, ordered):
             found: Any = messages[owner].calls if over == "calls" else ()
             if over == "arguments":
                 found = tuple(items[of].items())
+            if ordered:
+                found = sorted(found, key=lambda item: item.name)
             texts = [_text(do, messages, settings, {**items, variable: item}) for item in found]
             if not texts:
                 return ""

@@ -74,7 +74,9 @@ class Joint:
         machine, views = self.machine, self.views(prompted, ending, end)
         texts = [machine.emission(ending.last, past, view) for view in views]
         # Where the last message is written alike, only the state behind it matters.
-        place: object = (past, ending.last) if texts[0] != texts[1] else machine.after(past, ending.last)
+        place: object = (
+            (past, ending.last) if texts[0] != texts[1] else machine.after(past, ending.last)
+        )
         key = (prompted, place, ending.added, ending.answered, end)
         if key not in self._known:
             self._known[key] = self._match(prompted, past, ending, end)
@@ -123,7 +125,9 @@ class Joint:
 
     def _written(self, behind: State) -> bool:
         """Whether anything can stand behind the head."""
-        return not self.machine.silent(behind) or bool(self.machine.written_at_end("finish", behind))
+        return not self.machine.silent(behind) or bool(
+            self.machine.written_at_end("finish", behind)
+        )
 
     def _differ(self, old: Emission, new: Emission, ending: Ending) -> Iterator[bool]:
         """Whether the texts differ, for some examples of the classes."""

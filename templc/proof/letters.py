@@ -46,11 +46,15 @@ class Alphabet:
         self._reach = self._longest_open_end()
         grouped: dict[Any, list[MessageClass]] = {}
         self.classes = tuple(
-            found for found in machine.classes if any(machine.admits(past, found) for past in self.pasts)
+            found
+            for found in machine.classes
+            if any(machine.admits(past, found) for past in self.pasts)
         )
         for found in self.classes:
             grouped.setdefault(self._signature(found), []).append(found)
-        letters = [Letter(group[0].role, tuple(_simplest_first(group))) for group in grouped.values()]
+        letters = [
+            Letter(group[0].role, tuple(_simplest_first(group))) for group in grouped.values()
+        ]
         self.letters = tuple(letters)
         self._of = {found: letter for letter in letters for found in letter.classes}
 
@@ -67,7 +71,9 @@ class Alphabet:
             tuple(machine.after(past, found) for past in self.pasts),
             tuple(machine.before(future, found) for future in self.futures),
             tuple(self._written(found, past) for past in places),
-            tuple(self._sampled(found, past) for past in places) if found.role == "assistant" else (),
+            tuple(self._sampled(found, past) for past in places)
+            if found.role == "assistant"
+            else (),
             tuple(bool(machine.hoisted(found, past)) for past in self.pasts),
         )
 
@@ -75,7 +81,9 @@ class Alphabet:
         """How what is written differs between futures, and how it begins."""
         texts = [self.machine.emission(found, past, future) for future in self.futures]
         kinds: list[Emission] = list(dict.fromkeys(texts))
-        pairs = [self._outcome(one, other, found) for one in kinds for other in kinds if one != other]
+        pairs = [
+            self._outcome(one, other, found) for one in kinds for other in kinds if one != other
+        ]
         starts = tuple(leading(kind)[: self._reach] for kind in kinds)
         return tuple(kinds.index(text) for text in texts), tuple(pairs), starts
 

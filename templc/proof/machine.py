@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from templc.ir import facts as rules
-from templc.ir.ops import Body, Each, Ops, Program, When, Write, walk
+from templc.ir.ops import Body, Each, Ops, Program, Text, Write, walk
 from templc.model import expr
-from templc.model.expr import Cond, Fact, Ref, RoleIs, Test
+from templc.model.expr import Cond, Fact, RoleIs, Test
 from templc.proof.atoms import (
     Bits,
     emptiness,
@@ -58,6 +58,10 @@ class Machine:
         self.past_facts = _past_facts(program, self.registers)
         self.future_facts = tuple(program.future)
         self.lead = lead_tests(program, settings)
+        # The past of the first message, and what the last message of a finished conversation can see: without and
+        # with a generation prompt.
+        self.start = (*(rules.start(fact) for fact in self.past_facts), *(False for _ in self.lead))
+        self.ends = tuple(dict.fromkeys((self.end(), self.end(prompt=True))))
         self._turns = {role: turn(program, role, settings) for role in program.roles}
         ends = {"finish": program.finish, "prompt": program.prompt}
         ends["prefill"] = program.assistant.prefill
@@ -81,19 +85,9 @@ class Machine:
 
     # states
 
-    @property
-    def start(self) -> State:
-        """The past of the first message."""
-        return (*(rules.start(fact) for fact in self.past_facts), *(False for _ in self.lead))
-
     def end(self, *, prompt: bool = False, live: bool = False) -> State:
         """What the last message sees of the future."""
         return tuple(rules.start(fact, end=not prompt, live=live) for fact in self.future_facts)
-
-    @property
-    def ends(self) -> tuple[State, ...]:
-        """What the last message of a finished conversation can see: without and with a generation prompt."""
-        return tuple(dict.fromkeys((self.end(), self.end(prompt=True))))
 
     def after(self, past: State, found: MessageClass) -> State:
         """The past state behind a message."""
@@ -115,7 +109,9 @@ class Machine:
         key = (future, found)
         if key not in self._before:
             pairs = zip(self.future_facts, future, self._terms[found][1], strict=True)
-            self._before[key] = tuple(rules.step(fact, value, *terms) for fact, value, terms in pairs)
+            self._before[key] = tuple(
+                rules.step(fact, value, *terms) for fact, value, terms in pairs
+            )
         return self._before[key]
 
     def admits(self, past: State, found: MessageClass) -> bool:
@@ -127,9 +123,15 @@ class Machine:
 
     def _accepts(self, past: State, found: MessageClass) -> bool:
         facts = self.facts(past, self.end())
-        if any(found.bits[test] and not facts[fact] for fact, test in self._taken_over(found, "answered")):
+        if any(
+            found.bits[test] and not facts[fact]
+            for fact, test in self._taken_over(found, "answered")
+        ):
             return False
-        if any(found.bits[test] != facts[fact] for fact, test in self._taken_over(found, "caller_content")):
+        if any(
+            found.bits[test] != facts[fact]
+            for fact, test in self._taken_over(found, "caller_content")
+        ):
             return False
         return all(truth(cond, found.bits, facts) is not False for cond in self._checks[found.role])
 
@@ -266,13 +268,15 @@ def _moved(ops: Ops, variable: str) -> Ops:
     )
 
 
-def _moved_part(part: object, variable: str) -> object:
+def _moved_part(part: Text | Body, variable: str) -> Text | Body:
     if isinstance(part, Body) and part.value.ref.name == variable:
         return Body(of_message(part.value), part.default, part.field)
     return part
 
 
-def run(machine: Machine, word: Iterable[MessageClass], past: State | None = None) -> Iterator[State]:
+def run(
+    machine: Machine, word: Iterable[MessageClass], past: State | None = None
+) -> Iterator[State]:
     """The past before each message of a word, and behind the last one."""
     past = machine.start if past is None else past
     yield past

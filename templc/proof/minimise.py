@@ -1,45 +1,56 @@
 """Boolean tables made small: the variables that matter, and the shortest "or of ands" over them.
 
     needed(rows, order)      the variables without which two rows with different outcomes would look alike
-    cover(rows)              {(True, None), (None, False)}: the terms, None for a variable that a term leaves out
+    cover(rows)              ((True, None), (None, False)): the terms, None for a variable that a term leaves out
 
-Rows that do not occur are free, so a term may cover them: what cannot happen makes no condition longer.
+A full row is a number, with one bit for each variable, since tables are long. Rows that do not occur are free, so a
+term may cover them: what cannot happen makes no condition longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 Row = tuple[bool, ...]
 Term = tuple[bool | None, ...]
 
 
-def needed(rows: Mapping[Row, object], order: Sequence[int]) -> tuple[int, ...]:
+def packed(bits: Iterable[bool]) -> int:
+    """A row as a number, the first variable as the lowest bit."""
+    return sum(1 << at for at, bit in enumerate(bits) if bit)
+
+
+def unpacked(row: int, columns: Sequence[int]) -> Row:
+    """The truth of some variables of a row."""
+    return tuple(bool(row >> column & 1) for column in columns)
+
+
+def needed(rows: Mapping[int, object], order: Sequence[int]) -> tuple[int, ...]:
     """The columns that are left when each in `order` is dropped if the others still decide the outcome."""
-    names = list(range(len(order)))
-    table = dict(rows)
+    kept, table = set(order), dict(rows)
     for column in order:
-        at = names.index(column)
-        fewer = _without(table, at)
+        fewer = _without(table, ~(1 << column))
         if fewer is not None:
             table = fewer
-            del names[at]
-    return tuple(names)
+            kept.remove(column)
+    return tuple(sorted(kept))
 
 
-def _without(rows: Mapping[Row, object], at: int) -> dict[Row, object] | None:
+def _without(rows: Mapping[int, object], mask: int) -> dict[int, object] | None:
     """The rows without a column; None where two that are then alike have different outcomes."""
-    fewer: dict[Row, object] = {}
+    fewer: dict[int, object] = {}
     for row, outcome in rows.items():
-        if fewer.setdefault((*row[:at], *row[at + 1 :]), outcome) != outcome:
+        if fewer.setdefault(row & mask, outcome) != outcome:
             return None
     return fewer
 
 
-def projected(rows: Mapping[Row, bool], columns: Sequence[int]) -> dict[Row, bool]:
+def projected(rows: Mapping[int, bool], columns: Sequence[int]) -> dict[Row, bool]:
     """The rows on some columns, which must decide the outcome."""
-    return {tuple(row[column] for column in columns): outcome for row, outcome in rows.items()}
+    mask = sum(1 << column for column in columns)
+    fewer = {row & mask: outcome for row, outcome in rows.items()}
+    return {unpacked(row, columns): outcome for row, outcome in fewer.items()}
 
 
 def cover(rows: Mapping[Row, bool]) -> tuple[Term, ...]:

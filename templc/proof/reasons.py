@@ -1,8 +1,8 @@
 """Reasons: why a cell is not stable, and the conditions of the spec that decide it.
 
-    reason = reason_of(walk, place, cases)
-    reason.text           "an assistant turn is written otherwise once a query message comes later"
-    reason.deciders[0]    Decider("later_query", span of `later(query)`, "whether a query message comes later")
+reason = reason_of(walk, place, cases)
+reason.text           "an assistant turn is written otherwise once a query message comes later"
+reason.deciders[0]    Decider("later_query", span of `later(query)`, "whether a query message comes later")
 """
 
 from __future__ import annotations
@@ -47,11 +47,23 @@ def reason_of(walk: Walk, place: Place, cases: Iterable[Case]) -> Reason:
     """What the changing cases of a cell have in common."""
     told: dict[str, dict[str, None]] = {}
     deciders: dict[Decider, None] = {}
-    for who, why, decider in dict.fromkeys(found for case in cases for found in _found(walk, place, case)):
+    alike = {_key(walk, place, case): case for case in cases}.values()
+    for who, why, decider in dict.fromkeys(
+        found for case in alike for found in _found(walk, place, case)
+    ):
         told.setdefault(who, {}).setdefault(why)
         deciders.setdefault(decider)
     words = [f"{who} {listed(list(whys))}" if any(whys) else who for who, whys in told.items()]
     return Reason(listed(words) if words else "", tuple(deciders))
+
+
+def _key(walk: Walk, place: Place, case: Case) -> object:
+    """What a reason depends on; what is added matters only where the turns before it are kept."""
+    views = walk.joint.views(place.prompted, case.ending, case.end)
+    earlier = walk.step(views, case.last) in case.node.changed
+    turns = earlier or walk.differs(case.last, case.node.past, views)
+    hoists = walk.machine.program.hoisting
+    return (case.node.past, case.last, views, earlier, None if turns and not hoists else case.added)
 
 
 # Who is written otherwise, according to what, and where the spec says so.
@@ -132,7 +144,9 @@ def _telling(
 ) -> list[Fact]:
     """Of the differing facts, those that alone decide the condition otherwise; all of them where none does."""
     before = truth(cond, bits, old)
-    return [fact for fact in facts if truth(cond, bits, {**old, fact: new[fact]}) != before] or facts
+    return [
+        fact for fact in facts if truth(cond, bits, {**old, fact: new[fact]}) != before
+    ] or facts
 
 
 def _behind_last(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
@@ -157,7 +171,9 @@ def _prompt_fits(machine: Machine, ending: Ending, behind: State, end: State) ->
     return compare(joined(prompt), machine.emission(ending.added[0], behind, view)).prefix
 
 
-def _sampled_otherwise(machine: Machine, ending: Ending, behind: State, end: State) -> Iterator[Found]:
+def _sampled_otherwise(
+    machine: Machine, ending: Ending, behind: State, end: State
+) -> Iterator[Found]:
     """What a finished turn decides otherwise than the model did when it sampled it."""
     answer = ending.added[0]
     view = view_back(machine, ending.added, end)[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise, product
+from itertools import chain, product
 from typing import Any
 
 from templc.ir.ops import Body, Plain, Program, Text, When, Write
@@ -105,7 +105,7 @@ class _Way:
             given, rest = self.left(self.ops(turn.prefill, pasts[1], view), whole)
             old += whole if given or rest is None else rest
         new = [self.turn(*one) for one in zip(names, roles, pasts, seen, strict=False)]
-        if self.left(old, [*sum(new, []), *self.ops(self.program.finish, pasts[-1], seen[-1])])[0]:
+        if self.left(old, [*chain(*new), *self.ops(self.program.finish, pasts[-1], seen[-1])])[0]:
             yield "text at the joint is not kept"
         yield from self.covered(roles[0], past, "0", view, seen[0])
 
@@ -186,14 +186,17 @@ class _Way:
             case Test(value=value) | expr.Counted(value=value) if value.ref.scope == "item":
                 return None
             case _:
-                lead = getattr(getattr(getattr(cond, "value", None), "ref", None), "scope", "") == "lead"
+                lead = (
+                    getattr(getattr(getattr(cond, "value", None), "ref", None), "scope", "")
+                    == "lead"
+                )
                 return self.ask("" if lead else who, cond)
 
     def known(self, value: expr.Value, who: str, role: str) -> Any:
         """A value that is the same for every message of the role."""
         scope, name, found = value.ref.scope, value.ref.name, UNKNOWN
         if scope in ("option", "tools"):
-            tools = ({},) if self.data["tools"] else None
+            tools: Any = ({},) if self.data["tools"] else None
             found = self.data["options"][name] if scope == "option" else tools
         elif scope == "message" and (not who or name in ("role", "parts")):
             found = {"role": role, "parts": False}.get(name) if who else None
@@ -209,7 +212,7 @@ class _Way:
             return []
         parts = (found.ops,) if isinstance(found, Plain) else (found.opener, found.body)
         ends = () if isinstance(found, Plain) else (found.closer, found.trailer)
-        return sum((self.ops(part, past, view, who, role) for part in (*parts, *ends)), [])
+        return [*chain(*(self.ops(part, past, view, who, role) for part in (*parts, *ends)))]
 
     def ops(self, ops: Any, past: Any, view: Any, who: str = "", role: str = "") -> list[Any]:
         facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))
@@ -225,7 +228,7 @@ class _Way:
                 found += [fork] if holds is None else both[not holds]
             else:
                 blocks = [tuple(inner(block)) for block in (op.open, op.do, op.between, op.close)]
-                loop = ("loop", who, op.over, op.of, op.variable, *blocks[1:3])
+                loop = ("loop", who, op.over, op.of, op.variable, op.ordered, *blocks[1:3])
                 if op.over == "arguments":
                     found.append((*loop, blocks[0], blocks[3]))
                 elif self.data["tools"] if op.over == "tools" else who and self.ask(who, CALLS):

@@ -36,7 +36,8 @@ def candidates(
     callers = _callers(atoms) if role == "tool" else [None]
     fields = _fields(role, atoms, bool(rules.call_id))
     telling = {
-        name: _telling(rules, role, name, values, atoms, settings) for name, values in fields.items()
+        name: _telling(rules, role, name, values, atoms, settings)
+        for name, values in fields.items()
     }
     for raw in islice(_raw(role, telling), LIMIT):
         for caller in callers:
@@ -62,7 +63,8 @@ def _telling(
     found = []
     for value in values:
         try:
-            message = Reader(rules).read({"role": role, name: value}, 0)
+            given = {} if value is None else {name: value}
+            message = Reader(rules).read({"role": role, **given}, 0)
         except TemplcError:
             continue
         bits = tuple(holds(atom, message, settings) for atom in atoms)
@@ -88,7 +90,7 @@ def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[
     nested = [test for atom in atoms for test in _nested(atom)]
     reasons = role == "assistant" and "reasoning" in read
     return {
-        "content": [LETTERS[role], *_texts(LETTERS[role], "content", atoms)],
+        "content": [LETTERS[role], *_texts(LETTERS[role], "content", atoms), None],
         "reasoning_content": _texts("r", "reasoning", atoms) if reasons else [None],
         "tool_calls": _calls(nested) if role == "assistant" else [None],
         "name": [None, *_texts("n", "name", atoms)] if "name" in read else [None],

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from templc.proof.classes import TooMany
 from templc.proof.joint import COMPLETION, END, PROMPT, Ending, Joint, Place
@@ -76,7 +77,7 @@ class Walk:
         self._small_enough(len(alphabet.pasts))
         self.pairs = self._pairs(places)
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
-        self.explained: dict[Pair, tuple[object, ...]] = {}
+        self.explained: dict[Pair, tuple[Any, ...]] = {}
         self.nodes = self._nodes()
 
     def _small_enough(self, nodes: int) -> None:

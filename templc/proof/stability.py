@@ -87,7 +87,9 @@ class Stability:
     def walk(self) -> Walk:
         """The search behind the table; RuntimeError where it was cut off."""
         if self.names is None:
-            raise RuntimeError(f"{self.program.format}: {self.cells[0].reason.text}, so nothing is proved")
+            raise RuntimeError(
+                f"{self.program.format}: {self.cells[0].reason.text}, so nothing is proved"
+            )
         return self.names.walk
 
     @property
@@ -165,9 +167,8 @@ class Stability:
         new = view_back(machine, word, end)
         for at in range(size - 1):
             first, second = (machine.emission(word[at], pasts[at], seen[at]) for seen in (old, new))
-            if first != second:
-                if settled(machine, first, second, word[at]).kind != "same":
-                    return False
+            if first != second and settled(machine, first, second, word[at]).kind != "same":
+                return False
         ending = Ending(word[size - 1], word[size:], answered)
         return self.walk.joint.match(prompt, pasts[size - 1], ending, end).prefix
 

@@ -1,11 +1,11 @@
 """The stability table as plain text.
 
-    after \\ then    system   user      tool       assistant
-    tool            stable   if (3)    never (4)  stable
+after \\ then    system   user      tool       assistant
+tool            stable   if (3)    never (4)  stable
 
-    (3) tool > user
-        stable if no assistant message after the last query message has reasoning, or ...
-        because an assistant turn depends on whether a query message comes later (specs/qwen3.yaml:25:32)
+(3) tool > user
+    stable if no assistant message after the last query message has reasoning, or ...
+    because an assistant turn depends on whether a query message comes later (specs/qwen3.yaml:25:32)
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ def text(stability: Stability) -> str:
     options = [
         f"{name}={value}"
         for name, value in settings.options.items()
-        if value is not None and name in program.options and program.options[name].type in ("bool", "choice")
+        if value is not None
+        and name in program.options
+        and program.options[name].type in ("bool", "choice")
     ]
-    head = ", ".join([program.format, *options, "with tools" if settings.tools else "without tools"])
+    head = ", ".join(
+        [program.format, *options, "with tools" if settings.tools else "without tools"]
+    )
     parts = [f"{head} ({program.source})", "", *_grid(stability), ""]
     grouped: dict[tuple[str, str], list[Cell]] = {}
     for cell in stability.cells:
@@ -60,7 +64,10 @@ def _grid(stability: Stability) -> list[str]:
     width = max(map(len, first)) + 3
     sizes = [max(len(line[at]) for line in lines) + 2 for at in range(len(columns))]
     return [
-        (name.ljust(width) + "".join(one.ljust(size) for one, size in zip(line, sizes, strict=True))).rstrip()
+        (
+            name.ljust(width)
+            + "".join(one.ljust(size) for one, size in zip(line, sizes, strict=True))
+        ).rstrip()
         for name, line in zip(first, lines, strict=True)
     ]
 
@@ -68,7 +75,9 @@ def _grid(stability: Stability) -> list[str]:
 def _note(cells: list[Cell]) -> list[str]:
     """What is said of cells with one verdict and reason."""
     numbers = ", ".join(str(cell.number) for cell in cells if cell.number)
-    places = ", ".join(f"{_ROWS.get(cell.place.after, cell.place.after)} > {cell.place.then}" for cell in cells)
+    places = ", ".join(
+        f"{_ROWS.get(cell.place.after, cell.place.after)} > {cell.place.then}" for cell in cells
+    )
     lines = [f"({numbers}) {places}" if numbers else places, *_wrapped(cells[0].text)]
     if cells[0].reason.text:
         where = ", ".join(dict.fromkeys(str(one.span) for one in cells[0].reason.deciders))
@@ -78,4 +87,6 @@ def _note(cells: list[Cell]) -> list[str]:
 
 def _wrapped(words: str) -> list[str]:
     indent = " " * 4
-    return textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False)
+    return textwrap.wrap(
+        words, WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False
+    )

@@ -1,7 +1,7 @@
 """Variants: what option values do to a table, and the append-only twin of a format that rewrites history.
 
-    option_changes(stability, prove)["thinking"]    what another value makes of which cells
-    twin(stability, prove).text                     "history=\"as_sampled\": ..."
+option_changes(stability, prove)["thinking"]    what another value makes of which cells
+twin(stability, prove).text                     "history=\"as_sampled\": ..."
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ class Twin:
 
 
 def option_changes(stability: Stability, prove: Prove) -> dict[str, tuple[OptionChange, ...]]:
-    """For every option, and for `tools`, the values that make another table; options that change nothing are left out."""
+    """For each option, and for `tools`, the values that make another table; the others are left out."""
     found: dict[str, tuple[OptionChange, ...]] = {}
     for name, others in _others(stability, prove):
         changed = [
-            OptionChange(name, value, cells) for value, other in others if (cells := _changed(stability, other))
+            OptionChange(name, value, cells)
+            for value, other in others
+            if (cells := _changed(stability, other))
         ]
         if changed:
             found[name] = tuple(changed)
@@ -65,11 +67,15 @@ def twin(stability: Stability, prove: Prove) -> Twin | None:
         for value, other in others:
             if name != "tools" and _append_only(other):
                 cells = _changed(stability, other)
-                return Twin(name, value, tuple(f"{at.after} > {at.then} is {said}" for at, said in cells))
+                return Twin(
+                    name, value, tuple(f"{at.after} > {at.then} is {said}" for at, said in cells)
+                )
     facts = {fact.name: fact for fact in stability.program.future}
     read = {one.why for cell in stability.cells for one in cell.reason.deciders}
     frozen = [meaning(fact) for fact in facts.values() if meaning(fact) in read]
-    return Twin("", None, tuple(f"{why} stays what it was when the message was written" for why in frozen))
+    return Twin(
+        "", None, tuple(f"{why} stays what it was when the message was written" for why in frozen)
+    )
 
 
 def _append_only(stability: Stability) -> bool:
@@ -94,7 +100,9 @@ def _others(
     }
     for name, option in program.options.items():
         values = [value for value in _values(option) if value != settings.options[name]]
-        tables = [(value, prove(program, {**given, name: value}, settings.tools)) for value in values]
+        tables = [
+            (value, prove(program, {**given, name: value}, settings.tools)) for value in values
+        ]
         if option.default is None and name in given and values:
             rest = {key: value for key, value in given.items() if key != name}
             tables.append((None, prove(program, rest, settings.tools)))

@@ -11,7 +11,7 @@ from templc.model import expr
 from templc.proof.atoms import known, truth
 from templc.proof.classes import MessageClass
 from templc.proof.letters import Alphabet, Letter
-from templc.proof.minimise import needed
+from templc.proof.minimise import needed, packed
 from templc.proof.values import Alike, Atom
 
 Named = Atom | expr.Predicate
@@ -63,7 +63,7 @@ class Vocabulary:
         terms = self.every[role]
         letters = [letter for letter in self._alphabet.letters if letter.role == role]
         rows = {
-            tuple(self.truth(term, found) for term in terms): number
+            packed(self.truth(term, found) for term in terms): number
             for number, letter in enumerate(letters)
             for found in letter.classes
         }

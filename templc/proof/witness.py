@@ -30,7 +30,11 @@ WIDTH = 24
 TOOLS = (
     {
         "type": "function",
-        "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}},
+        "function": {
+            "name": "f",
+            "description": "d",
+            "parameters": {"type": "object", "properties": {}},
+        },
     },
 )
 
@@ -134,7 +138,11 @@ def replayed(machine: Machine, place: Place, case: Case, rank: int) -> Witness |
     raw = tuple(given for given, _ in chosen)
     size = len(case.node.word) + 1
     then_prompt = case.end != machine.ends[0]
-    sampled = text_of(_sampled(machine, case), {"m": chosen[size][1]}, machine.settings) if case.answer else ""
+    sampled = (
+        text_of(_sampled(machine, case), {"m": chosen[size][1]}, machine.settings)
+        if case.answer
+        else ""
+    )
     try:
         old = pieces(machine.program, machine.settings, raw[:size], place.prompted)
         new = pieces(machine.program, machine.settings, raw, then_prompt)

@@ -1,7 +1,7 @@
 """Conditions in words: what a test, a fact or a change says about a message, when it holds and when it does not.
 
-    about(CALLS)[True]                          "has tool calls"
-    placed(Fact("earlier", query), "it")        {True: "a query message came before it", False: "no query ..."}
+about(CALLS)[True]                          "has tool calls"
+placed(Fact("earlier", query), "it")        {True: "a query message came before it", False: "no query ..."}
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def _alike(term: Alike) -> Said:
         leave = "leave" if len(other.filters) > 1 else "leaves"
         changed = "change" if len(other.filters) > 1 else "changes"
         filters = _filters(other)
-        return Said(f"has {name} that {filters} {leave} as it is", f"has {name} that {filters} {changed}")
+        return Said(
+            f"has {name} that {filters} {leave} as it is", f"has {name} that {filters} {changed}"
+        )
     same = f"the same under {_filters(plain)} as under {_filters(other)}"
     return Said(f"has {name} that is {same}", f"has {name} that is not {same}")
 
@@ -88,7 +90,9 @@ def _test(test: expr.Test) -> Said:
         case "is" if test.argument is None:
             return Said(f"is given without {name}", f"is given with {name}")
         case "is":
-            return Said(f"has {test.argument!r} as {shown}", f"has not {test.argument!r} as {shown}")
+            return Said(
+                f"has {test.argument!r} as {shown}", f"has not {test.argument!r} as {shown}"
+            )
         case "contains":
             argument = f"{test.argument!r} in {shown}"
             return Said(f"has {argument}", f"has no {argument}")

@@ -40,14 +40,14 @@ def coder_xml(
     parts += _described(function)
     parts.append("\n<parameters>")
     properties = parameters.get("properties", _EMPTY) if isinstance(parameters, Mapping) else _EMPTY
+    own: tuple[str, ...] = ("name", "type", "description", *(("enum",) if enum else ()))
     for name, given in properties.items() if isinstance(properties, Mapping) else ():
         spec = given if isinstance(given, Mapping) else _EMPTY
         parts.append(f"\n<parameter>\n<name>{name}</name>")
         parts += [f"\n<type>{spec['type']}</type>"] if "type" in spec else []
         parts += _described(spec)
         parts += [f"\n<enum>{to_json(spec['enum'])}</enum>"] if enum and "enum" in spec else []
-        known = ("name", "type", "description", "enum") if enum else ("name", "type", "description")
-        parts += _others(spec, known, text)
+        parts += _others(spec, own, text)
         parts.append("\n</parameter>")
     known = ("type", "properties", "required") if enum else ("type", "properties")
     parts += _others(parameters, known, text)

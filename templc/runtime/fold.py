@@ -106,9 +106,7 @@ def write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, fut
         parts["trailer"](renderer, out, message, past, future)
 
 
-def prefill_text(
-    renderer: Renderer, past: Any, tools: Tools, lead: Message | None = None
-) -> str:
+def prefill_text(renderer: Renderer, past: Any, tools: Tools, lead: Message | None = None) -> str:
     """What the generation prompt holds beyond the opener."""
     scratch = Writer(tools, lead)
     renderer.parts["prefill"](renderer, scratch, PROMPT, past, None)

@@ -35,13 +35,13 @@ class Delta(NamedTuple):
     """What a streaming parser gives out: never taken back.
 
     kind: reasoning, content, tool_name or tool_arguments. text: what is added to the field; for arguments their
-    sampled text (empty where the format writes them one by one). index: which call, -1 for text. value: the decoded
+    sampled text (empty where the format writes them one by one). call: which one, -1 for text. value: the decoded
     arguments.
     """
 
     kind: str
     text: str
-    index: int = -1
+    call: int = -1
     value: Any = None
 
 

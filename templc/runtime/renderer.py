@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
@@ -398,9 +398,10 @@ class Renderer:
     @property
     def stability(self) -> StabilityTable:
         """What may follow what without rewriting earlier text, as it was proved for these options."""
-        if type(self).prover is None:
+        prover = type(self).prover
+        if prover is None:
             raise OptionError("no table at hand", help="import templc, which brings the proofs")
-        return type(self).prover(self)
+        return prover(self)
 
     @property
     def stop_strings(self) -> tuple[str, ...]:

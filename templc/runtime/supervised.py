@@ -17,7 +17,7 @@ from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import OptionError
 from templc.runtime.history import Node, State, chain, emission, first_change
-from templc.runtime.messages import Message, read_tools
+from templc.runtime.messages import Message, Waiting, read_tools
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
@@ -116,7 +116,7 @@ def _state(renderer: Renderer, turns: fold.Turns, tools: fold.Tools, end: int) -
         seen = fold.futures(part, renderer.future(prompt=False))
     lead = part.messages[0] if part.messages[0].role == "system" else None
     node = chain(part, seen, None, 0)
-    return State(renderer.fingerprint(), tools, lead, node, part.pasts[-1], 0, (), False)
+    return State(renderer.fingerprint(), tools, lead, node, part.pasts[-1], 0, Waiting(), False)
 
 
 def _cut(turns: fold.Turns, end: int) -> fold.Turns:

@@ -18,7 +18,9 @@ import templc
 from tests.support.published import published
 from tests.support.vocabularies import backend
 
-TEXT = "The temperature is 18 degrees and the wind comes from the west, so take a light jacket. " * 6
+TEXT = (
+    "The temperature is 18 degrees and the wind comes from the west, so take a light jacket. " * 6
+)
 
 
 def loop(turns: int) -> list[dict[str, Any]]:
@@ -71,7 +73,9 @@ def incremental(renderer: templc.Renderer, messages: list[dict[str, Any]]) -> No
         last = renderer.extend(last, messages[at : at + 2], add_generation_prompt=False)
 
 
-def forks(renderer: templc.Renderer, messages: list[dict[str, Any]], count: int) -> tuple[float, float]:
+def forks(
+    renderer: templc.Renderer, messages: list[dict[str, Any]], count: int
+) -> tuple[float, float]:
     """Kilobytes that a fork adds, and that the first trajectory takes."""
     tracemalloc.start()
     base = renderer.start(messages)
@@ -89,7 +93,10 @@ def main() -> None:
     renderer = templc.get_renderer("qwen3", tokenizer)
     template = published("Qwen-Qwen3-0.6B@a55ee1")
     incremental(renderer, loop(4))
-    print(f"{'turns':>6} {'tokens':>8} {'render':>9} {'extend all':>11} {'ratio':>6} {'transformers, each turn':>24} {'ratio':>7}")
+    print(
+        f"{'turns':>6} {'tokens':>8} {'render':>9} {'extend all':>11} {'ratio':>6}"
+        f" {'transformers, each turn':>24} {'ratio':>7}"
+    )
     for turns in (1, 8, 64, 256):
         messages = loop(turns)
         repeat = 3 if turns > 64 else 5
@@ -109,7 +116,9 @@ def main() -> None:
         )
     print(f"extend at turn 256 over turn 4: {late_over_early(renderer, 4, 256):.2f}")
     per_fork, base = forks(renderer, loop(64), 1000)
-    print(f"1,000 forks of a 64-turn trajectory: {per_fork:.1f} kB each, the trajectory itself {base:.0f} kB")
+    print(
+        f"1,000 forks of a 64-turn trajectory: {per_fork:.1f} kB each, the trajectory itself {base:.0f} kB"
+    )
 
 
 if __name__ == "__main__":

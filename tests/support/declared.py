@@ -42,11 +42,11 @@ REFUSED: dict[tuple[str, str], str] = {
         "the template does not close an empty answer",
     ): "its turn would run into the next one",
     (
-        "ministral3",
+        ANY,
         "behind a tool call comes a result or the user",
     ): "the template merges the two answers, and moves the calls behind the later text",
     (
-        "ministral3",
+        ANY,
         "an answer needs content or tool calls",
     ): "the template takes an empty answer only where another one follows, and merges them",
 }

@@ -166,7 +166,11 @@ def check(
             _one(stability, tally, trail[size], node)
             if sampled is not None and node.word[size].role == "assistant":
                 _prompted(stability, tally, trail[size], node, render, sampled)
-        if sampled is not None and node.word[-1].role == "assistant" and 1 < len(node.raw) <= old + 1:
+        if (
+            sampled is not None
+            and node.word[-1].role == "assistant"
+            and 1 < len(node.raw) <= old + 1
+        ):
             _completed(stability, tally, trail[-2], node, render, sampled)
     return tally
 

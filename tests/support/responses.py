@@ -118,6 +118,19 @@ class Case:
 
     def completion(self, message: dict[str, Any]) -> Completion | None:
         """What the model samples to say this message; None where the format cannot show it as it is."""
+        found = self._completion(message)
+        if found is None or not found.content or (found.calls and not self.reads_calls()):
+            return None if found and found.calls and not self.reads_calls() else found
+        # Where content as reasoning gives the same text, no reader can tell them apart.
+        swapped = {**message, "content": "", "reasoning_content": found.reasoning + found.content}
+        other = self._completion(swapped)
+        return None if other is not None and other.text == found.text else found
+
+    def reads_calls(self) -> bool:
+        """Whether its calls are of a kind that can be read back."""
+        return "Calls(" in repr(_response(self.renderer))
+
+    def _completion(self, message: dict[str, Any]) -> Completion | None:
         renderer = self.renderer.bound(codec_of(self.tokenizer))
         tools = read_tools(TOOLS)
         try:

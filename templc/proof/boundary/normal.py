@@ -143,7 +143,8 @@ def _is_changed(char: str) -> bool:
     category = unicodedata.category(char)
     if category in ("Cn", "Co", "Cs"):
         return False
-    joined = char in _composites() or char in _seconds() or any(_syllables(char))
+    hangul = any(ord(char) in part for part in (_LEADS, _SYLLABLES, *_VOWELS_AND_TAILS))
+    joined = hangul or char in _composites() or char in _seconds()
     return joined or category[0] == "M" or unicodedata.normalize("NFC", char) != char
 
 
@@ -187,22 +188,27 @@ def _composites() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _grown(char: str) -> Iterator[str]:
+@cache
+def _grown(char: str) -> tuple[str, ...]:
     """The characters that a character may be once more text has joined it, itself included."""
     # A mark that goes below takes a composed character apart first: é and a dot below are ẹ and an accent.
-    todo, seen = [char, unicodedata.normalize("NFD", char)[0]], set[str]()
+    if ord(char) in _LEADS or ord(char) in _SYLLABLES:
+        return (char, *_syllables(char))
+    base = unicodedata.normalize("NFD", char)[0]
+    todo, seen = [char, base], set[str]()
     while todo:
         char = todo.pop()
         if char not in seen:
             seen.add(char)
-            yield char
-            todo += (*_composites().get(char, ()), *_syllables(char))
+            todo += _composites().get(char, ())
+    return tuple(seen)
 
 
 def _syllables(char: str) -> Iterator[str]:
+    """The Hangul syllables that a letter or a syllable may become. Marks take none of them apart."""
     code = ord(char)
     if code in _LEADS:
         first = _SYLLABLES.start + (code - _LEADS.start) * _PER_LEAD
         yield from map(chr, range(first, first + _PER_LEAD))
-    elif code in _SYLLABLES and (code - _SYLLABLES.start) % _PER_VOWEL == 0:
+    elif (code - _SYLLABLES.start) % _PER_VOWEL == 0:
         yield from map(chr, range(code, code + _PER_VOWEL))

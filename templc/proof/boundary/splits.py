@@ -129,8 +129,9 @@ def _split_node(step: Any) -> Node:
 
 
 def _leading_runs(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The steps that later ones follow inside their pieces; nothing does so for the last step."""
     size = next((at for at, node in enumerate(nodes) if not _is_run(node)), len(nodes))
-    return nodes[:size]
+    return nodes[: min(size, len(nodes) - 1)] if nodes else ()
 
 
 def _is_run(node: Node) -> bool:

@@ -94,7 +94,7 @@ class Walk:
         if following is None:
             symbols = {*self._mark_symbols, *self._symbols(self._normal.apply(text[:1])[0])}
         else:
-            symbols = {symbol for char in following for symbol in self._symbols(char)}
+            symbols = set(self._symbols("".join(following)))
         return {self.table.after(state, symbol) for symbol in symbols} or {state}
 
     @cached_property

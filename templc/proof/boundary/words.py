@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import groupby
 
 _FEW = 8
 _BY_CATEGORY = {
@@ -21,6 +22,7 @@ _BY_CATEGORY = {
     "S": "symbols",
     "C": "control, format and private characters",
 }
+_SURROGATES = "surrogates"
 
 Points = Sequence[tuple[int, int]]
 
@@ -55,29 +57,31 @@ def _group(name: str, runs: Points) -> str:
 
 def _name(char: str) -> str:
     category = unicodedata.category(char)
+    if category == "Lo" and unicodedata.name(char, "").startswith("CJK "):
+        return "Chinese characters"
+    if char > "\x7f" and category[0] not in "ZC":
+        return _BY_CATEGORY[category[0]]
     if char in "\n\r":
         return "line ends"
     if char.isspace() and not "\x1c" <= char <= "\x1f":
         return "blanks"
-    if char.isascii() and category[0] == "L":
+    if category[0] == "L":
         return "ASCII letters"
-    if category == "Lo" and unicodedata.name(char, "").startswith("CJK "):
-        return "Chinese characters"
-    return "unassigned code points" if category == "Cn" else _BY_CATEGORY[category[0]]
+    return {"Cn": "unassigned code points", "Cs": _SURROGATES}.get(
+        category, _BY_CATEGORY[category[0]]
+    )
 
 
 @cache
 def _spans() -> tuple[tuple[int, int, str], ...]:
     """All code points but the surrogates as (start, end, group)."""
     spans: list[tuple[int, int, str]] = []
-    for code in range(sys.maxunicode + 1):
-        if unicodedata.category(chr(code)) == "Cs":
-            continue
-        name = _name(chr(code))
-        if spans and spans[-1][1:] == (code, name):
-            spans[-1] = (spans[-1][0], code + 1, name)
-        else:
-            spans.append((code, code + 1, name))
+    start = 0
+    for name, run in groupby(map(_name, map(chr, range(sys.maxunicode + 1)))):
+        end = start + sum(1 for _ in run)
+        if name != _SURROGATES:
+            spans.append((start, end, name))
+        start = end
     return tuple(spans)
 
 

@@ -51,7 +51,7 @@ def ended(machine: Machine, call: CallRun, core: str | None) -> bool:
     text = "".join(call.parts)
     if isinstance(call.shape, BareCall):
         return _bare(machine, call, text, core)
-    if not call.shape.close.core and (core in machine.table.stops or machine.finished):
+    if not call.shape.close.core and (core is not None or machine.finished):
         problem = _read(machine, call, text)
         if problem is not None:
             _error(machine, call, text, problem, machine.position)

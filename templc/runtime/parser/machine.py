@@ -38,6 +38,7 @@ class Machine:
         self._final = False
         self._lead = self.state.leads
         self._begun = False
+        self._noted_rest = False
         self._held: list[str] = []
         self._call: CallRun | None = None
         self._junk: list[str] = []
@@ -251,11 +252,12 @@ class Machine:
 
     def _behind_stop(self) -> bool:
         rest = len(self.buffer) - self.at
-        if rest:
+        if rest and not self._noted_rest:
+            self._noted_rest = True
             self.record.note(
                 "after_stop", "there is more behind the stop", self.position, self.position + 1
             )
-            self._skip(rest, "after_stop")
+        self._skip(rest, "after_stop")
         return False
 
     # sections of calls
