@@ -13,6 +13,7 @@ from templc.runtime import (
     Either,
     FieldCall,
     Hole,
+    If,
     Info,
     Message,
     MessageRules,
@@ -196,9 +197,9 @@ class Ministral38b(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # ministral3.yaml:47
         out.write("[TOOL_RESULTS]", Content(m.content), "[/TOOL_RESULTS]")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self, out: Writer, past: Past) -> Response:
         return Response(
-            Blank("\n\n"),
+            Either(If(past.previous_assistant, Blank("\n\n")), ()),
             Hole("content"),
             Calls(
                 FieldCall(

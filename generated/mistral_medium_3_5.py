@@ -13,6 +13,7 @@ from templc.runtime import (
     Either,
     FieldCall,
     Hole,
+    If,
     Info,
     Message,
     MessageRules,
@@ -231,9 +232,12 @@ class MistralMedium35(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # ministral3.yaml:47
         out.write("[TOOL_RESULTS]", Content(m.content), "[/TOOL_RESULTS]")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self, out: Writer, past: Past) -> Response:
         return Response(
-            Either((Anchor("[THINK]"), Hole("reasoning"), Anchor("[/THINK]")), (Blank("\n\n"),)),
+            Either(
+                (Anchor("[THINK]"), Hole("reasoning"), Anchor("[/THINK]")),
+                (Either(If(past.previous_spoken, Blank("\n\n")), ()),),
+            ),
             Hole("content"),
             Calls(
                 FieldCall(

@@ -75,7 +75,8 @@ def compile_source(
                 "wrong-type", "a spec is a mapping", found.nodes.span, label="here"
             )
         return found
-    found.shaped = merged(found.nodes, (*folders, spec_folder()), found.problems)
+    bases: list[Source] = []
+    found.shaped = merged(found.nodes, (*folders, spec_folder()), found.problems, bases=bases)
     if found.shaped is None:
         return found
     check_shape(found.shaped, found.problems)
@@ -86,14 +87,13 @@ def compile_source(
         found.program = lower(found.model)
         violations = verify(found.program)
         assert not violations, f"the compiler made a malformed program: {violations}"
-        found.digest = _digest(found)
+        found.digest = _digest([source, *bases])
     return found
 
 
-def _digest(found: Compilation) -> str:
-    """sha256 of every source text that went into the program."""
-    sources = {entry.key.span.source for entry in found.shaped.entries} if found.shaped else set()
-    texts = sorted(source.text for source in {found.source, *sources})
+def _digest(sources: list[Source]) -> str:
+    """sha256 of the spec and of every spec that it extends."""
+    texts = sorted(source.text for source in sources)
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 

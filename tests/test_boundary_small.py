@@ -199,6 +199,22 @@ def test_normal_forms_before_pieces() -> None:
                 assert len(read(a)) + len(read(b)) == len(read(a + b)), (a, b, head)
 
 
+@pytest.mark.parametrize(
+    ("head", "rest"),
+    [("e", "\u0323"), ("é", "\u0323"), ("\u0301", "\u0323"), ("ᄀ", "ᅡ"), ("가", "ᆨ")],
+)
+def test_a_text_that_may_go_on_may_compose(head: str, rest: str) -> None:
+    """The first character alone is safe, what it becomes is not."""
+    tokenizer = small(by("☃[\u0323ẹ가각](?!ᆨ)|[\\s\\S]"), normalizer=normalizers.NFC())
+    case = joint(analyse(tokenizer), "☃")
+    count = {
+        text: len(tokenizer.encode(text).ids) for text in ("☃", head + rest, "☃" + head + rest)
+    }
+    assert count["☃"] + count[head + rest] > count["☃" + head + rest]
+    assert not case.safe(head + rest) and not case.safe(head, more=True)
+    assert case.first(head) is not Verdict.SAFE and case.first("z") is Verdict.SAFE
+
+
 def test_replaced_characters_and_no_pieces_but_a_vocabulary() -> None:
     """The shape of SentencePiece vocabularies: the whole text is one piece, so only the vocabulary can tell."""
     rng = random.Random(7)

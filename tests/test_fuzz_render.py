@@ -1,7 +1,7 @@
 """Hostile conversations: text and ids of the published template, or a refusal where it raises.
 
 Contents spell control tokens, end in white space of every kind, are missing or lists of parts; arguments are JSON or
-nearly so; roles are unknown. Each example is rendered by every format. `TEMPLC_FUZZ=20` searches longer, see
+nearly so; roles are unknown. Each example is rendered by many formats. `TEMPLC_FUZZ=20` searches longer, see
 tests/support/fuzz.py.
 """
 
@@ -22,8 +22,9 @@ from templc.verify import Case, PublishedError
 from tests.exhaustive import check, undeclared
 from tests.support import vocabularies
 from tests.support.formats import (
-    NOW,
     REFERENCED,
+    VOCABULARIES,
+    dates,
     fitting,
     option_sets,
     reference,
@@ -33,24 +34,27 @@ from tests.support.formats import (
 from tests.support.fuzz import examples
 from tests.support.strategies import Messages, conversations, tool_lists
 
-ROLES = ("narrator", "developer", "ipython", "function", "User", "")
+ROLES = ("narrator", "developer", "ipython", "function", "User")
 
 
 @st.composite
-def hostile(draw: st.DrawFn, max_size: int, **allow: Any) -> Messages:
-    """A conversation in which any message may have a role of its own, and some message is no system message."""
+def hostile(draw: st.DrawFn, max_size: int, *, roles: bool = False, **allow: Any) -> Messages:
+    """A conversation with strange roles, where allowed; some message is no system message, and no list is empty."""
     messages: Messages = draw(conversations(max_size=max_size, names=True, **allow))
-    if draw(st.integers(0, 5)) == 0:
+    if roles and draw(st.integers(0, 5)) == 0:
         place = draw(st.integers(0, len(messages) - 1))
         messages[place] = {**messages[place], "role": draw(st.sampled_from(ROLES))}
     if all(message["role"] == "system" for message in messages):
         messages.append({"role": "user", "content": "u"})
-    return messages
+    empty = {"content": [{"type": "text", "text": ""}]}
+    return [
+        {**message, **empty} if message.get("content") == [] else message for message in messages
+    ]
 
 
-def agree(messages: Messages, tools: Any, prompt: bool, pick: int) -> None:
-    """Template, interpreter and generated class of every format make the same of it, with some set of options."""
-    for name in REFERENCED:
+def agree(names: Sequence[str], messages: Messages, tools: Any, prompt: bool, pick: int) -> None:
+    """Template, interpreter and generated class of each format make the same of it, with some set of options."""
+    for name in names:
         sets = option_sets(name)
         options = sets[pick % len(sets)]
         case = Case(messages, tools, prompt, options)
@@ -61,36 +65,40 @@ def agree(messages: Messages, tools: Any, prompt: bool, pick: int) -> None:
 PICK = st.integers(0, 100)
 
 
-@examples(100)
+@examples(60)
 @given(hostile(6), tool_lists(), st.booleans(), PICK)
 def test_text_of_conversations_in_the_form_that_templates_expect(
     messages: Messages, tools: Any, prompt: bool, pick: int
 ) -> None:
-    agree(messages, tools, prompt, pick)
+    agree(REFERENCED, messages, tools, prompt, pick)
 
 
-EVERY_FORM: dict[str, Any] = {
-    "lists": True, "none": True, "missing": True, "json_text": True, "broken_json": True,
+EVERY_FORM = tuple(name for name in REFERENCED if name in VOCABULARIES)
+"""The formats whose specs also follow their template in what it makes of missing content, lists and other roles."""
+FORMS: dict[str, Any] = {
+    "roles": True, "lists": True, "none": True, "missing": True, "json_text": True, "broken_json": True,
 }  # fmt: skip
 
 
-@examples(100)
-@given(hostile(5, **EVERY_FORM), tool_lists(control=True), st.booleans(), PICK)
+@examples(250)
+@given(hostile(5, **FORMS), tool_lists(control=True), st.booleans(), PICK)
 def test_text_of_conversations_in_every_form(
     messages: Messages, tools: Any, prompt: bool, pick: int
 ) -> None:
-    agree(messages, tools, prompt, pick)
+    agree(EVERY_FORM, messages, tools, prompt, pick)
 
 
 def encoded(name: str, tokenizer: Any, messages: Messages, prompt: bool) -> list[int]:
-    """What transformers makes of it."""
+    """What transformers makes of it; a template that prints the date has to be given one, which it does not offer."""
+    if dates(name):
+        text = reference(name).render(messages, add_generation_prompt=prompt)
+        return list(tokenizer.encode(text, add_special_tokens=False))
     ids: list[int] = tokenizer.apply_chat_template(
         messages,
         chat_template=reference(name).source.decode(),
         add_generation_prompt=prompt,
         tokenize=True,
         return_dict=False,
-        strftime_now=NOW.strftime,
         **token_options(name),
     )
     return ids
@@ -139,7 +147,7 @@ def same_ids(name: str, vocabulary: str, messages: Messages, prompt: bool) -> No
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("control", [True, False], ids=["hostile", "plain"])
 def test_ids_are_those_of_apply_chat_template(control: bool) -> None:
-    @examples(20)
+    @examples(12)
     @given(conversations(max_size=5, control=control, names=True), st.booleans())
     def search(messages: Messages, prompt: bool) -> None:
         for name, vocabulary in PAIRS:

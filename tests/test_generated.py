@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import os
+import re
 import subprocess
 import sys
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from templc.build import build
-from tests.support.formats import FORMATS, compilation, program
+from tests.support.formats import FORMATS, program
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ROOT / "generated"
 ALLOWED = {"typing", "templc.runtime"}
+PLACE = re.compile(r"# (line \d+|[a-z0-9_]+\.yaml:\d+)(, (line \d+|[a-z0-9_]+\.yaml:\d+))*")
 
 
 def modules() -> list[Path]:
@@ -70,11 +76,30 @@ def test_modules_import_only_the_runtime(path: Path) -> None:
             assert node.module in ALLOWED
 
 
+def chain(name: str) -> Iterator[Path]:
+    """The spec of a format and every one that it extends."""
+    path = ROOT / "specs" / f"{name}.yaml"
+    yield path
+    if base := yaml.safe_load(path.read_text(encoding="utf-8")).get("extends"):
+        yield from chain(base)
+
+
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_header_names_source_and_digest(name: str) -> None:
+def test_the_header_names_the_spec_and_the_hash_of_every_text_behind_it(name: str) -> None:
     first, second, *_ = (GENERATED / f"{name}.py").read_text(encoding="utf-8").splitlines()
-    assert f"from specs/{name}.yaml (sha256 {compilation(name).digest[:8]})" in first
+    texts = sorted(path.read_text(encoding="utf-8") for path in chain(name))
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    assert first.endswith(f"from specs/{name}.yaml (sha256 {digest[:8]}). Do not edit.")
     assert second == f"# To rebuild: templc build specs/{name}.yaml"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_comments_hold_places_in_specs_and_nothing_else(name: str) -> None:
+    text = (GENERATED / f"{name}.py").read_text(encoding="utf-8")
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    assert all(PLACE.fullmatch(comment) for comment in found[2:]), found
+    assert len(found) > 2
 
 
 @pytest.mark.parametrize("name", FORMATS)

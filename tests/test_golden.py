@@ -1,13 +1,15 @@
 """Named conversations: what transformers rendered is the snapshot, and ours must equal it.
 
 The two assertions are apart on purpose: updating snapshots can never bless a mistake of templc, and an update of
-transformers shows as a diff of its own. Declared deviations are tested: each must exist, and vanish as_template.
+transformers shows as a diff of its own. Declared deviations are tested: each must exist, be what it should be, and
+vanish as_template.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,25 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-import templc
-from templc.ir.interpret import Interpreter
+from templc.ir.ops import Deviation
 from templc.runtime.errors import TemplcError
-from templc.verify import PublishedError
-from tests.support.formats import FORMATS, REFERENCED, option_sets, program, reference
+from templc.verify import Case, PublishedError
+from tests.exhaustive import check, undeclared
+from tests.support.deviations import APART, NOT_SHOWN, OTHERWISE, PLAIN, causes
+from tests.support.formats import (
+    FORMATS,
+    REFERENCED,
+    interpreter,
+    option_sets,
+    program,
+    reference,
+    renderer,
+)
 
 FOLDER = Path(__file__).parent / "conversations"
+SNAPSHOTS = Path(__file__).parent / "__snapshots__" / "test_golden"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
-REFUSED = "(refused)"
+Chat = dict[str, Any]
 
 
 class TextFiles(SingleFileSnapshotExtension):
@@ -38,120 +50,120 @@ def text_file(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(TextFiles)
 
 
-def conversation(name: str) -> dict[str, Any]:
+def conversation(name: str) -> Chat:
     """The arguments of one render."""
-    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    found: Chat = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
-def theirs(name: str, chat: str, options: dict[str, Any]) -> str:
+def theirs(name: str, chat: Chat, options: dict[str, Any]) -> str:
+    """What transformers renders, or why it raises."""
     try:
-        return reference(name).render(**conversation(chat), **options)
-    except PublishedError:
-        return REFUSED
+        return reference(name).render(**chat, **options)
+    except PublishedError as error:
+        return f"(raises) {error.reason}"
 
 
-def rendered(renderer: Any, chat: str) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            text: str = renderer.render_text(**conversation(chat))
-        except TemplcError:
-            return REFUSED
-    return text
+def recorded(name: str) -> Iterator[str]:
+    """Every conversation without options, then those that options change."""
+    plain = {chat: theirs(name, conversation(chat), {}) for chat in NAMES}
+    yield from (f"=== {chat}\n{text}\n" for chat, text in plain.items())
+    for options in option_sets(name)[1:]:
+        for chat in NAMES:
+            text = theirs(name, conversation(chat), options)
+            if text != plain[chat]:
+                yield f"=== {chat} {json.dumps(options)}\n{text}\n"
 
 
 @pytest.mark.parametrize("name", REFERENCED)
 def test_published_templates_render_as_recorded(name: str, text_file: SnapshotAssertion) -> None:
-    parts = []
-    for options in option_sets(name):
-        for chat in NAMES:
-            parts.append(f"=== {chat} {json.dumps(options)}\n{theirs(name, chat, options)}\n")
-    assert "".join(parts) == text_file
+    assert "".join(recorded(name)) == text_file
+
+
+def test_every_snapshot_is_that_of_a_format() -> None:
+    wanted = {f"test_published_templates_render_as_recorded[{name}].txt" for name in REFERENCED}
+    assert {path.name for path in SNAPSHOTS.iterdir()} == wanted
+
+
+def test_the_conversations_are_many() -> None:
+    assert len(NAMES) >= 25
 
 
 @pytest.mark.parametrize("name", REFERENCED)
 def test_generated_class_and_interpreter_equal_the_published_template(name: str) -> None:
     for options in option_sets(name):
-        generated = templc.get_renderer(name, unsupported="as_template", **options)
-        interpreted = Interpreter(program(name), True, options)
         for chat in NAMES:
-            wanted = theirs(name, chat, options)
-            assert rendered(generated, chat) == wanted, (chat, options)
-            assert rendered(interpreted, chat) == wanted, (chat, options)
+            case = Case(**conversation(chat), options=options)
+            apart = name in APART.get(chat, ())
+            for kind, report in check(name, options, [case]).items():
+                equal = not undeclared(name, report)
+                assert equal != apart, f"{kind} {chat} {options} {report.as_text()}"
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_each_declared_deviation_exists(name: str) -> None:
-    for deviation in program(name).deviations:
-        assert deviation.shows in NAMES, deviation
-        ours = rendered(templc.get_renderer(name), deviation.shows)
-        assert ours != REFUSED
-        assert ours != theirs(name, deviation.shows, {}), deviation
+def deviations() -> Iterator[Any]:
+    for name in REFERENCED:
+        for number, deviation in enumerate(program(name).deviations):
+            yield pytest.param(name, deviation, id=f"{name}-{number}-{deviation.shows}")
+
+
+@pytest.mark.parametrize(("name", "deviation"), list(deviations()))
+def test_each_declared_deviation_exists_and_is_what_it_should_be(
+    name: str, deviation: Deviation
+) -> None:
+    if (name, deviation.what) in NOT_SHOWN:
+        assert not deviation.shows
+        return
+    assert deviation.shows in NAMES, f"no conversation shows that {deviation.what}"
+    chat = conversation(deviation.shows)
+    ours = renderer(name).render_text(**chat)
+    assert ours != theirs(name, chat, {})
+    if (name, deviation.shows) in OTHERWISE:
+        assert ours == OTHERWISE[name, deviation.shows](theirs(name, chat, {}))
+    else:
+        assert ours == theirs(name, PLAIN[deviation.shows](chat), {})
 
 
 @pytest.mark.parametrize("name", REFERENCED)
-def test_by_default_ours_differs_from_the_template_only_where_it_is_declared(name: str) -> None:
+def test_by_default_input_is_written_as_its_plain_form_or_refused(name: str) -> None:
+    """What differs from the template without a word in the spec is input that has one plain form."""
     declared = {deviation.shows for deviation in program(name).deviations}
-    renderer = templc.get_renderer(name)
     for chat in NAMES:
-        ours, wanted = rendered(renderer, chat), theirs(name, chat, {})
-        if ours in (REFUSED, wanted) or chat in declared:
+        given = conversation(chat)
+        try:
+            ours = renderer(name).render_text(**given)
+        except TemplcError:
             continue
-        same_input = STRING_ARGUMENTS if chat in STRING_ARGUMENTS else set()
-        normalised = wanted == REFUSED and chat in NORMALISED
-        assert normalised or declared & same_input, (chat, ours, wanted)
+        forms = [given, *(plain(given) for plain in PLAIN.values())]
+        known = any(ours == theirs(name, form, {}) for form in forms)
+        assert known or causes(given) & declared, (chat, ours)
 
 
-STRING_ARGUMENTS = {
-    "tool_loop",
-    "call_then_prompt",
-    "result_then_prompt",
-    "parallel_calls",
-    "text_before_call",
-    "nonascii_arguments",
-    "string_arguments",
-    "missing_call_ids",
-    "none_content",
-    "reasoning_loop",
-    "reasoning_loop_answered",
-}
-"""Conversations whose arguments are JSON strings: a deviation for one shows in all of them."""
+@pytest.mark.parametrize("name", FORMATS)
+def test_by_default_generated_class_and_interpreter_agree(name: str) -> None:
+    for chat in NAMES:
+        given = conversation(chat)
+        texts = []
+        for made in (renderer(name), interpreter(name, {}, as_template=False)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    texts.append(made.render_text(**given))
+                except TemplcError:
+                    texts.append("(refused)")
+        assert texts[0] == texts[1], chat
 
-NORMALISED = STRING_ARGUMENTS | {"mapping_arguments", "text_parts"}
-"""Input that every format takes in one canonical form, also where its template raises: arguments as a mapping or
-as JSON text, lists of text parts, content that is None."""
 
-TEXTS = {
-    ("role_colon", "one_user"): "User: Hello!\n\nAssistant:",
-    (
-        "role_colon",
-        "two_turns",
-    ): "User: Hi\n\nAssistant: Hello!\n\nUser: Bye\n\nAssistant: Ciao.\n\n",
-    ("role_colon", "system_first"): "System: Be brief.\n\nUser: Hi\n\nAssistant:",
-    ("qwen3", "text_parts"): "<|im_start|>user\nName a fruit<|im_end|>\n<|im_start|>assistant\n",
-    ("qwen2_5", "string_arguments"): (
-        "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
-        "<|im_start|>user\nHow warm is Oslo?<|im_end|>\n<|im_start|>assistant\n"
-        '<tool_call>\n{"name": "get_temp", "arguments": {"place": "Oslo"}}\n</tool_call><|im_end|>\n'
-    ),
-    ("llama3", "text_parts"): (
-        "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nName a fruit<|eot_id|>"
-        "<|start_header_id|>assistant<|end_header_id|>\n\n"
-    ),
-    ("deepseekv3", "tool_loop"): (
-        "<｜begin▁of▁sentence｜><｜User｜>Weather?<｜Assistant｜><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function"
-        '<｜tool▁sep｜>get_weather\n```json\n{"city": "Lima"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
-        "<｜end▁of▁sentence｜><｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>18 C<｜tool▁output▁end｜>"
-        "<｜tool▁outputs▁end｜>18 degrees.<｜end▁of▁sentence｜><｜User｜>And Oslo?<｜Assistant｜>"
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
-        '{"city": "Oslo"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>'
-        "<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>3 C<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"
-        "3 degrees.<｜end▁of▁sentence｜>"
-    ),
+# A format without a published template: written by hand.
+IN_PLAIN_TEXT = {
+    "one_user": "User: Hello!\n\nAssistant:",
+    "two_turns": "User: Hi\n\nAssistant: Hello!\n\nUser: Bye\n\nAssistant: Ciao.\n\n",
+    "system_first": "System: Be brief.\n\nUser: Hi\n\nAssistant:",
+    "two_systems": "System: One.\n\nSystem: Two.\n\nUser: Hi\n\nAssistant:",
+    "text_parts": "User: Name a fruit\n\nAssistant:",
+    "results_first": "Tool: orphan\n\nUser: Hi\n\nAssistant:",
 }
 
 
-@pytest.mark.parametrize(("name", "chat"), TEXTS)
-def test_texts_that_no_template_gives_are_written_out(name: str, chat: str) -> None:
-    assert rendered(templc.get_renderer(name), chat) == TEXTS[name, chat]
+@pytest.mark.parametrize("chat", IN_PLAIN_TEXT)
+def test_role_colon_writes_role_colon_and_text(chat: str) -> None:
+    assert renderer("role_colon").render_text(**conversation(chat)) == IN_PLAIN_TEXT[chat]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ def format_of(template: str) -> str | None:
     return next((name for name in FORMATS if program(name).reference.file == stem), None)
 
 
+DECLARED = {
+    "B53-deepseek_r1_distill": "the call is closed: a deviation of the spec, as_template gives the reported text",
+    "B56-gemma3": "parts are joined first: the report leaves the choice, the spec declares it",
+}
+"""Reported values that a declared deviation of the spec departs from."""
+
 ALSO = {
     "Qwen-Qwen3-0.6B.jinja": "Qwen-Qwen3-0.6B@a55ee1.jinja",
     "moonshotai-Kimi-K2-Instruct-0905.jinja": "moonshotai-Kimi-K2-Instruct.jinja",
@@ -58,7 +65,7 @@ def cases() -> Iterator[Any]:
                 found["kwargs"] = {k: v for k, v in case["kwargs"].items() if k in kept}
             renamed = "format" in variant and "template" not in variant
             name = None if renamed else format_of(found["template"])
-            if name is not None:
+            if name is not None and f"{case['id']}-{name}" not in DECLARED:
                 yield pytest.param(name, found, id=f"{case['id']}-{number}-{name}")
 
 
@@ -68,6 +75,8 @@ def arguments(name: str, case: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     prompt = given.pop("add_generation_prompt", False)
     known = program(name).options
     options = {key: value for key, value in given.items() if key in known}
+    if "date_string" in given and "now" in known:
+        options["now"] = datetime.strptime(given["date_string"], "%d %b %Y").date().isoformat()
     return options, {"tools": case.get("tools"), "add_generation_prompt": prompt}
 
 
@@ -86,7 +95,8 @@ def equals(
     alike = case.get("also_same") or []
     for messages in [case["messages"], *(alike if case["template"] not in ALSO or alike else [])]:
         text = renderer.render_text(messages, **given)
-        assert text == case["expected"]
+        start = case.get("compare_from") or ""
+        assert text[max(text.find(start), 0) :] == case["expected"]
         for wanted in case.get("must_contain") or []:
             assert wanted in text
         for unwanted in case.get("must_not_contain") or []:
@@ -96,8 +106,14 @@ def equals(
 def refused(
     name: str, case: dict[str, Any], renderer: templc.Renderer, given: dict[str, Any]
 ) -> None:
+    options = {
+        k: v for k, v in case["kwargs"].items() if k not in ("add_generation_prompt", *TOKENS)
+    }
     with pytest.raises(TemplcError):
-        renderer.render_text(case["messages"], **given)
+        templc.get_renderer(name, **options).render_text(case["messages"], **given)
+
+
+TOKENS = ("bos_token", "eos_token")
 
 
 def tokenizer(case: dict[str, Any]) -> Any:

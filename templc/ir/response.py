@@ -111,7 +111,9 @@ class _Derive:
 
     def _when(self, op: When) -> list[_Part]:
         then, otherwise = self.ops(op.then), self.ops(op.otherwise)
-        separator = _separator(op.cond, then, otherwise)
+        # White space that the past decides stays a condition: it is known when the parser starts.
+        open_either_way = possible(op.cond, True) == possible(op.cond, False) == Const(True)
+        separator = _separator(op.cond, then, otherwise) if open_either_way else None
         if separator is not None:
             return [separator]
         options = (

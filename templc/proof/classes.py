@@ -12,13 +12,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from templc.ir.ops import Program
-from templc.model.expr import Test, Value
+from templc.model.expr import FilterUse, Test, Value
 from templc.proof.atoms import atoms_of
 from templc.proof.representatives import Raw, candidates
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
 from templc.runtime.messages import Message
 
 ROLES = ("system", "developer", "user", "tool", "assistant")
+_STRIPS = {
+    "strip": "strip",
+    "lstrip": "strip",
+    "rstrip": "strip",
+    "strip_newlines": "strip_newlines",
+    "lstrip_newlines": "strip_newlines",
+    "rstrip_newlines": "strip_newlines",
+}
 KEPT = 4
 Extra = frozenset[tuple[str, Atom]]
 LIMIT = 300
@@ -99,15 +107,21 @@ def impossible(bits: Mapping[Atom, bool]) -> bool:
     """Whether no message can have these atoms, by one of these rules about the values of one field.
 
     An empty value has only empty shortenings, and starts, ends and contains nothing. A value that is empty after
-    fewer filters is empty after more; values that are alike are empty together. A value that is a given text is no
+    fewer filters is empty after more, and strip, lstrip and rstrip empty the same texts; values that are alike are
+    empty together. A value that is a given text is no
     other, and is empty after filters as that text is. Two starts, or two ends, fit into each other. What starts or
     ends with X contains X. What is missing is empty.
     """
-    tested = {
-        atom.value: true
+    truths = [
+        (atom.value, true)
         for atom, true in bits.items()
         if isinstance(atom, Test) and atom.kind == "truth"
-    }
+    ]
+    # White space off either end or both leaves nothing of the same texts.
+    stripped: dict[Value, bool] = {}
+    if any(stripped.setdefault(_as_strip(value), true) != true for value, true in truths):
+        return True
+    tested = dict(truths)
     empty = {value for value, true in tested.items() if not true}
     full = {value for value, true in tested.items() if true}
     return (
@@ -118,6 +132,13 @@ def impossible(bits: Mapping[Atom, bool]) -> bool:
         or _not_contained(bits)
         or _two_texts(bits)
     )
+
+
+def _as_strip(value: Value) -> Value:
+    if not value.filters or value.filters[-1].name not in _STRIPS:
+        return value
+    last = FilterUse(_STRIPS[value.filters[-1].name])
+    return Value(value.ref, (*value.filters[:-1], last))
 
 
 def _shortened(value: Value, other: Value) -> bool:

@@ -102,10 +102,15 @@ class _Way:
             if any(self.ask("1", Test("truth", token[2])) for token in opener):
                 return
             whole = answer(turn.body + turn.closer, pasts[1], live)
-            given, rest = self.left(self.ops(turn.prefill, pasts[1], view), whole)
-            old += whole if given or rest is None else rest
-        new = [self.turn(*one) for one in zip(names, roles, pasts, seen, strict=False)]
-        if self.left(old, [*chain(*new), *self.ops(self.program.finish, pasts[-1], seen[-1])])[0]:
+            given, less = self.left(self.ops(turn.prefill, pasts[1], view), whole)
+            old += whole if given or less is None else less
+        rest: list[Any] | None = []
+        for one in (*zip(names, roles, pasts, seen, strict=False), None):
+            more = self.turn(*one) if one else self.ops(self.program.finish, pasts[-1], seen[-1])
+            old, rest = self.left(old, [*(rest or []), *more])
+            if not old or rest is None:
+                break
+        if old:
             yield "text at the joint is not kept"
         yield from self.covered(roles[0], past, "0", view, seen[0])
 

@@ -38,6 +38,8 @@ from templc.runtime.messages import Reader
 from templc.runtime.options import checked
 
 ROUNDS = 8
+# A machine that tells more classes apart than this costs more than it proves: the coarser one is kept.
+FINE = 90
 Verdict = Literal["stable", "stable if", "never", "refused", "not proved"]
 
 
@@ -257,12 +259,14 @@ def _refined(program: Program, settings: Settings, places: Sequence[Place]) -> W
     machine = Machine(program, settings)
     walk = _explored(machine, places)
     for _ in range(ROUNDS):
-        plain = {one for one in machine.wanted if isinstance(one[1], expr.Test)}
-        wanted = (plain or machine.wanted) - machine.extra
+        wanted = machine.wanted - machine.extra
+        wanted = {one for one in wanted if isinstance(one[1], expr.Test)} or wanted
         if not wanted:
             break
         try:
             machine = Machine(program, settings, machine.extra | wanted)
+            if len(machine.classes) > FINE:
+                break
             walk = _explored(machine, places)
         except TooMany:
             break

@@ -18,6 +18,7 @@ from templc.runtime.parts import join_parts
 from templc.runtime.spelled import holds, spells
 from templc.runtime.text import Verbatim, to_json
 
+_ROLES = ("system", "developer", "user", "assistant", "tool")
 _FILTERS = {
     "": lambda text: text,
     "strip": str.strip,
@@ -189,18 +190,23 @@ class Reader:
         """Content as text, whether it is a list that the template does not read, and reasoning among its parts."""
         match content:
             case None:
-                return "", False, None
+                # Where a template takes what is no text for nothing, missing content is no text either.
+                return "", self.as_template and self._lists(role) == "drop", None
             case str():
                 return content, False, None
             case list() | tuple():
-                policy = self.rules.lists_by_role.get(role, self.rules.lists)
-                found = policy if self.as_template else "join"
+                found = self._lists(role) if self.as_template else "join"
                 return join_parts(content, self.rules.parts, found, self.rules.between)
         raise MessageError(
             f"content is a value of type {type(content).__name__}",
             field="content",
             help="give a text, None or a list of parts",
         )
+
+    def _lists(self, role: str) -> str:
+        """What the published template does with a list in a message of this role."""
+        known = role if role in _ROLES else "other"
+        return self.rules.lists_by_role.get(known, self.rules.lists)
 
     def _split(self, content: str) -> tuple[str, str | None]:
         """Content and reasoning of an assistant message that carries its reasoning inline."""

@@ -77,3 +77,9 @@ def _date(name: str, value: object) -> str:
             f"the option `{name}` is {value!r}",
             help='it must be a date: datetime.date(2026, 3, 4) or "2026-03-04"',
         ) from None
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """OptionError unless `value` is one of those that are allowed."""
+    if value not in allowed:
+        raise OptionError(f"{name} is {value!r}", help=f"one of {', '.join(allowed)}")

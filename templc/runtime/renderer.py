@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
+from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
 from templc.runtime.encode import encode
@@ -22,7 +23,7 @@ from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast
 from templc.runtime.messages import Message, MessageRules, Reader, read_tools
-from templc.runtime.options import Option, Value, checked
+from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
@@ -87,8 +88,8 @@ class Renderer:
         content_specials: ContentSpecials = "text",
         **options: object,
     ) -> None:
-        _one_of("unsupported", unsupported, ("refuse", "as_template"))
-        _one_of("content_specials", content_specials, ("text", "error", "control"))
+        one_of("unsupported", unsupported, ("refuse", "as_template"))
+        one_of("content_specials", content_specials, ("text", "error", "control"))
         self.tokenizer = tokenizer
         self.as_template = unsupported == "as_template"
         self.content_specials = content_specials
@@ -323,7 +324,7 @@ class Renderer:
         left the stop out. calls_in_reasoning "accept": calls inside reasoning are calls, else they are part of it.
         state: the opaque state of the prompt, in place of `prompt`.
         """
-        _one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
+        one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
         codec = None if isinstance(completion, str) else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
         parser = Parser(self._for(codec), codec, prompt, self._declared(tools), state, accept)
@@ -339,7 +340,7 @@ class Renderer:
         calls_in_reasoning: CallsInReasoning = "text",
     ) -> Parser:
         """The streaming form of `parse`: `feed` pieces as they come, then `finish`. Text needs no tokenizer."""
-        _one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
+        one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
         tokenizer = self.tokenizer if tokenizer is None else tokenizer
         codec = None if tokenizer is None else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
@@ -359,29 +360,14 @@ class Renderer:
         if tokenizer is None:
             raise TokenizerError("there is no tokenizer", help="pass one here or to get_renderer")
         codec = codec_of(tokenizer)
-        if self._checked is codec:
-            return codec
-        missing = [token for token in self.info.specials if codec.token_id(token) is None]
-        if missing:
-            raise TokenizerError(
-                f"this tokenizer has no control token {', '.join(missing)}",
-                help=f"{self.info.name} follows {self.info.repository or 'its own spec'}: use that model's tokenizer",
-            )
-        self._checked = codec
+        if self._checked is not codec:
+            require_tokens(self.info, codec)
+            self._checked = codec
         return codec
 
     def bound(self, codec: Codec) -> Renderer:
         """This renderer with its token options bound to the tokenizer's own bos and eos tokens."""
-        own = {
-            name: getattr(codec, f"{option.bind}_token")
-            for name, option in self.known_options.items()
-            if option.bind and name not in self._given
-        }
-        own = {
-            name: token
-            for name, token in own.items()
-            if token is not None and token != self.options[name]
-        }
+        own = own_tokens(codec, self.known_options, self.options, self._given)
         if not own:
             return self
         found = copy.copy(self)
@@ -414,8 +400,3 @@ _PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "f
 
 
 _TURN = ("body", "closer", "trailer")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name} is {value!r}", help=f"one of {', '.join(allowed)}")

@@ -13,7 +13,7 @@ from templc.problems.problem import Problems
 from templc.problems.render import suggest
 from templc.source.files import read_source
 from templc.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, parse_nodes
-from templc.source.span import Span
+from templc.source.span import Source, Span
 
 MAX_CHAIN = 5
 # Also keeps a name from leading out of the folders.
@@ -22,12 +22,17 @@ _OWN = ("format", "title", "aliases", "models", "reference", "deviations", "exte
 
 
 def merged(
-    root: MappingNode, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...] = ()
+    root: MappingNode,
+    folders: tuple[Path, ...],
+    problems: Problems,
+    chain: tuple[str, ...] = (),
+    bases: list[Source] | None = None,
 ) -> MappingNode | None:
     """`root` over the spec it extends, looked for in `folders`; itself when it extends none.
 
-    None after a problem was reported.
+    None after a problem was reported. bases: gets the source of every spec that was read.
     """
+    bases = [] if bases is None else bases
     _empties(root, problems)
     if not problems.ok:
         return None
@@ -46,7 +51,7 @@ def merged(
     own = root.get("format")
     chain = chain or ((own.value,) if isinstance(own, ScalarNode) else ())
     path = _found(extends, folders, chain, problems)
-    base = None if path is None else _base(path, folders, problems, (*chain, extends.value))
+    base = None if path is None else _base(path, folders, problems, (*chain, extends.value), bases)
     if base is None:
         return None
     _removals(base, root, problems)
@@ -90,17 +95,24 @@ def _found(
 
 
 def _base(
-    path: Path, folders: tuple[Path, ...], problems: Problems, chain: tuple[str, ...]
+    path: Path,
+    folders: tuple[Path, ...],
+    problems: Problems,
+    chain: tuple[str, ...],
+    bases: list[Source],
 ) -> MappingNode | None:
     source = read_source(path, problems, f"{path.parent.name}/{path.name}")
-    root = None if source is None else parse_nodes(source, problems)
+    root = None
+    if source is not None:
+        bases.append(source)
+        root = parse_nodes(source, problems)
     if not problems.ok:
         return None
     if not isinstance(root, MappingNode):
         if root is not None:
             problems.error("wrong-type", "a spec is a mapping", root.span.first_line, label="here")
         return None
-    return merged(root, folders, problems, chain)
+    return merged(root, folders, problems, chain, bases)
 
 
 def _removals(base: MappingNode, variant: MappingNode, problems: Problems) -> None:

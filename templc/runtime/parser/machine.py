@@ -30,6 +30,7 @@ class Machine:
         self.stopped: str | None = None
         self.finished = False
         self.definite = False
+        self.reasoned = False
         self.stopped_in_reasoning = False
         self.buffer = ""
         self.at = 0
@@ -238,6 +239,7 @@ class Machine:
         state = self.table.states[target]
         resumed = state is self.state and state.name == "reasoning"
         self.state, self._eat = state, post
+        self.reasoned = self.reasoned or self.reasoning_open
         self._lead, self._begun = state.leads and not resumed, resumed
 
     def as_text(self, text: str, start: int) -> None:

@@ -35,6 +35,11 @@ def result_of(
         [*record.given_calls, *record.calls],
     )
     again = _again(rewriter, whole, machine, lexer, turn, ids)
+    if not again.canonical and machine.reasoned and "reasoning_content" not in message:
+        # Some formats write an empty block where reasoning is there but empty, and none where it is not.
+        other = _again(rewriter, {**whole, "reasoning_content": ""}, machine, lexer, turn, ids)
+        if other.canonical and "reasoning_content" not in whole:
+            again, message = other, {**message, "reasoning_content": ""}
     return Parsed(
         message=message,
         status=_status(machine),

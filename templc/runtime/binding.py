@@ -1,0 +1,37 @@
+"""A renderer and a tokenizer: the control tokens that must be there, and the tokens that the tokenizer names itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from templc.runtime.codec import Codec
+from templc.runtime.errors import TokenizerError
+from templc.runtime.info import Info
+from templc.runtime.options import Option, Value
+
+
+def require_tokens(info: Info, codec: Codec) -> None:
+    """TokenizerError where the tokenizer lacks a control token of the format."""
+    missing = [token for token in info.specials if codec.token_id(token) is None]
+    if missing:
+        raise TokenizerError(
+            f"this tokenizer has no control token {', '.join(missing)}",
+            help=f"{info.name} follows {info.repository or 'its own spec'}: use that model's tokenizer",
+        )
+
+
+def own_tokens(
+    codec: Codec,
+    known: Mapping[str, Option],
+    options: Mapping[str, Value],
+    given: Collection[str],
+) -> dict[str, Value]:
+    """The token options that the caller left open and that the tokenizer has under another name."""
+    found: dict[str, Value] = {}
+    for name, option in known.items():
+        token = (
+            getattr(codec, f"{option.bind}_token") if option.bind and name not in given else None
+        )
+        if token is not None and token != options[name]:
+            found[name] = token
+    return found

@@ -1,0 +1,62 @@
+"""Whether reading takes linear time: `python -m tests.benchmarks.parse_time [START]`.
+
+Hostile completions are read at START, twice and four times that length, whole and in pieces; each doubling may take
+at most 2.2 times as long.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+from templc.registry import get_renderer
+
+LIMIT = 2.2
+_OPEN = '<tool_call>\n{"name": "f", "arguments": {"k": "'
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "plain": lambda n: "word " * (n // 5),
+    "newlines": lambda n: "\n" * n,
+    "open call": lambda n: _OPEN + "x" * n,
+    "closers in a string": lambda n: _OPEN + "</tool_call>" * (n // 12),
+    "openers": lambda n: "<tool_call>" * (n // 11),
+    "quotes": lambda n: _OPEN + '\\"' * (n // 2),
+    "braces": lambda n: "<tool_call>\n" + "{" * n,
+    "half anchors": lambda n: "<tool_cal" * (n // 9),
+    "thoughts": lambda n: "<think>\n" * (n // 8),
+    "calls": lambda n: (_OPEN + '"}}\n</tool_call>\n') * (n // 64),
+}
+
+
+def seconds(name: str, text: str, chunk: int) -> float:
+    """The best of three readings; `chunk`: characters at a time."""
+    best = float("inf")
+    for _ in range(3):
+        parser = get_renderer(name).parser()
+        start = time.perf_counter()
+        for at in range(0, len(text), chunk):
+            parser.feed(text[at : at + chunk])
+        parser.finish()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def main(argv: list[str]) -> int:
+    """Print the growth of each; 1 where one grows too fast."""
+    size, bad = int(argv[0]) if argv else 200_000, False
+    for name in ("qwen3", "qwen3_coder"):
+        for kind, make in HOSTILE.items():
+            for chunk in (size * 4, 16):
+                times = [
+                    seconds(name, make(length), chunk) for length in (size, 2 * size, 4 * size)
+                ]
+                growth = (times[2] / times[0]) ** 0.5
+                bad = bad or growth > LIMIT
+                print(
+                    f"{name} {kind}, {chunk} at a time: {times[2]:.3f} s, x{growth:.2f}", flush=True
+                )
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

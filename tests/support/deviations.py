@@ -1,0 +1,193 @@
+"""What the declared deviations of the specs should write.
+
+Most of them take input that a published template drops, garbles or refuses, and write what the template writes for
+the same input in plain form: `PLAIN` has that form for each named conversation. The others are in `OTHERWISE`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Chat = dict[str, Any]
+Message = dict[str, Any]
+
+_WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather by city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
+_TOOLS = json.dumps([_WEATHER])
+
+
+def _each(change: Callable[[Message], Message]) -> Callable[[Chat], Chat]:
+    return lambda chat: {**chat, "messages": [change(message) for message in chat["messages"]]}
+
+
+def _as_text(message: Message) -> Message:
+    """Parts joined; missing content is empty."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content)
+    return {**message, "content": content or ""}
+
+
+def _with_arguments(spell: Callable[[Any], Any]) -> Callable[[Message], Message]:
+    """Arguments in one form, content as text."""
+
+    def change(message: Message) -> Message:
+        message = _as_text(message)
+        if "tool_calls" in message:
+            message["tool_calls"] = [
+                {**call, "function": {**call["function"], "arguments": spell(call["function"]["arguments"])}}
+                for call in message["tool_calls"]
+            ]  # fmt: skip
+        return message
+
+    return change
+
+
+def _decoded(arguments: Any) -> Any:
+    return json.loads(arguments) if isinstance(arguments, str) else arguments
+
+
+def _encoded(arguments: Any) -> Any:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _with_ids(chat: Chat) -> Chat:
+    """Calls numbered over the conversation, results in the same order."""
+    numbers, answers = iter(range(99)), []
+    messages = []
+    for message in chat["messages"]:
+        made = dict(message)
+        if calls := message.get("tool_calls"):
+            made["tool_calls"] = [
+                {**call, "id": f"functions.{call['function']['name']}:{next(numbers)}"}
+                for call in calls
+            ]
+            answers = [call["id"] for call in made["tool_calls"]]
+        if message["role"] == "tool" and answers:
+            made["tool_call_id"] = answers.pop(0)
+        messages.append(made)
+    return {**chat, "messages": messages}
+
+
+def _inline(message: Message) -> Message:
+    """Reasoning in front of the content."""
+    if thought := message.get("reasoning_content"):
+        return {**message, "content": f"<think>\n{thought}\n</think>\n\n{message['content']}"}
+    return message
+
+
+def _tools_as_key(chat: Chat) -> Chat:
+    """Tools as text in the first message."""
+    first, *rest = chat["messages"]
+    return {**chat, "messages": [{**first, "tools": json.dumps(chat["tools"])}, *rest]}
+
+
+PLAIN: Mapping[str, Callable[[Chat], Chat]] = {
+    "text_parts": _each(_as_text),
+    "none_content": _each(_as_text),
+    "string_arguments": _each(_with_arguments(_decoded)),
+    "mapping_arguments": _each(_with_arguments(_encoded)),
+    "missing_call_ids": _with_ids,
+    "thinking": _each(_inline),
+    "tools": _tools_as_key,
+}
+
+_CALLED = (
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n{}\n```"
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+)
+_ANSWERED = (
+    "<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>{}<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"
+)
+_ROUNDS = (
+    "<｜begin▁of▁sentence｜><｜User｜>Weather?<｜Assistant｜>"
+    + _CALLED.format("get_weather", '{"city": "Lima"}')
+    + _ANSWERED.format("18 C")
+    + "18 degrees.<｜end▁of▁sentence｜><｜User｜>And Oslo?<｜Assistant｜>"
+    + _CALLED.format("get_weather", '{"city": "Oslo"}')
+    + _ANSWERED.format("3 C")
+    + "3 degrees.<｜end▁of▁sentence｜>"
+)
+
+
+def _once(text: str) -> str:
+    """Without the first of two equal lists of tools; what parts them from a message depends on the version."""
+    first = text.index("[AVAILABLE_TOOLS]")
+    end = text.index("[/AVAILABLE_TOOLS]") + len("[/AVAILABLE_TOOLS]")
+    assert text.count(_TOOLS) == 2
+    return text[:first] + text[end:]
+
+
+_GREETING = "<|im_start|>assistant\nWelcome.<|im_end|>\n"
+OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
+    ("deepseekv3", "tool_loop"): lambda _: _ROUNDS,
+    ("deepseek_r1", "tool_loop"): lambda _: _ROUNDS,
+    ("deepseek_r1_distill", "tool_loop"): lambda _: _ROUNDS,
+    ("deepseek_v2_5", "tool_loop"): lambda _: _ROUNDS,
+    ("deepseekv3", "none_content"): lambda _: (
+        "<｜begin▁of▁sentence｜><｜User｜>time?<｜Assistant｜>"
+        + _CALLED.format("now", "{}")
+        + _ANSWERED.format("09:00")
+    ),
+    ("granite_3_1", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
+    ("granite_3_3", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
+    ("mistral_v0_3", "equal_users"): _once,
+    ("mistral_small_3_2", "equal_users"): _once,
+    ("qwen3_5", "no_query"): lambda _: _GREETING,
+    ("qwen3_5_small", "no_query"): lambda _: _GREETING,
+    ("qwen3_6", "no_query"): lambda _: _GREETING,
+}
+"""What is written, made from what the template writes, where no plain form of the input gives it."""
+
+_UNNUMBERED = "pictures and videos are not numbered"
+NOT_SHOWN = {
+    (name, _UNNUMBERED) for name in ("qwen2_5_vl", "qwen3_vl_instruct", "qwen3_vl_thinking")
+}
+"""Deviations that no conversation shows: options of a template that its format leaves out."""
+
+APART: Mapping[str, frozenset[str]] = {
+    # Parts are joined as they are, where these trim each, or write the list as Python or JSON would.
+    "text_parts": frozenset(
+        {
+            "gemma2",
+            "gemma3",
+            "gemma4",
+            "gemma4_e4b",
+            "lfm2",
+            "llama3_1",
+            "llama3_2",
+            "nemotron3_nano",
+        }
+        | {"ministral3", "ministral3_14b", "ministral3_8b"}
+    ),
+    # These write a prompt, or tools, by where a message stands among others that it is equal to.
+    "only_system": frozenset({"granite_3_1", "granite_3_3"}),
+    "equal_users": frozenset({"mistral_nemo", "mistral_v0_3", "mistral_small_3_2"}),
+}
+"""Conversations that these formats do not write as their template does even when asked to, by name."""
+
+
+def causes(chat: Chat) -> set[str]:
+    """The conversations whose deviation may show in this one too, by what it holds."""
+    messages = chat["messages"]
+    holds = {
+        "tool_loop": any("tool_calls" in message for message in messages),
+        "string_arguments": any("tool_calls" in message for message in messages),
+        "thinking": any(message.get("reasoning_content") for message in messages),
+        "no_query": all(message["role"] != "user" for message in messages),
+        "only_system": all(message["role"] == "system" for message in messages),
+        "tools": bool(chat["tools"]),
+    }
+    return {name for name, held in holds.items() if held}

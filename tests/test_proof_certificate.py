@@ -1,0 +1,154 @@
+"""Certificates: those of every format hold for a checker that shares no code with the prover; tampered ones do not."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from templc.ir.ops import Program
+from templc.pipeline import compile_source
+from templc.proof import recheck as checker
+from templc.proof.certificate import certificate
+from templc.proof.recheck import recheck
+from templc.proof.stability import prove
+from templc.source.span import Source
+from tests.support.formats import FORMATS, SPECS, program
+
+SLOW = {
+    "nemotron3_nano",
+    "glm4_5",
+    "gemma4_e4b",
+    "qwen3_coder_next",
+    "mistral_medium_3_5",
+    "mistral_small_4",
+}
+
+# Views of it differ however far back, but a query is a user, so no reachable past lets it be written: its cells are
+# stable by an invariant that is not empty.
+LASTING = "kept: earlier(query) and not earlier(user) and later(user)"
+
+
+@functools.cache
+def lasting() -> Program:
+    text = (SPECS / "qwen3.yaml").read_text()
+    text = text.replace("kept: earlier(query) and not later(query)", LASTING)
+    text = text.replace("when: kept and (reasoning or last)", "when: kept")
+    return compile_source(Source("specs/qwen3.yaml", text), folders=(SPECS,)).checked()
+
+
+def written(found: Program) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(certificate(prove(found))))
+    return data
+
+
+@functools.cache
+def lasting_text() -> str:
+    return json.dumps(written(lasting()))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in SLOW])
+def test_every_certificate_holds(name: str) -> None:
+    data = written(program(name))
+    assert data["cells"]
+    assert recheck(program(name), data) == []
+
+
+def test_an_invariant_that_is_not_empty_holds() -> None:
+    found = lasting()
+    data = written(found)
+    assert max(len(cell["invariant"]) for cell in data["cells"]) > 2
+    assert recheck(found, data) == []
+
+
+def unstable_called_stable(data: dict[str, Any]) -> None:
+    data["cells"].append({"after": "tool", "then": "tool", "invariant": []})
+
+
+def a_triple_removed(data: dict[str, Any]) -> None:
+    cell = max(data["cells"], key=lambda cell: len(cell["invariant"]))
+    del cell["invariant"][0]
+
+
+def every_triple_removed(data: dict[str, Any]) -> None:
+    for cell in data["cells"]:
+        cell["invariant"] = []
+
+
+def a_past_removed(data: dict[str, Any]) -> None:
+    del data["pasts"][0]
+
+
+def the_start_removed(data: dict[str, Any]) -> None:
+    first = data["past"].index("first")
+    data["pasts"] = [past for past in data["pasts"] if past[first] == "0"]
+
+
+def a_fact_renamed(data: dict[str, Any]) -> None:
+    data["future"][0] = "another"
+
+
+def another_format(data: dict[str, Any]) -> None:
+    data["format"] = "another"
+
+
+def a_version_to_come(data: dict[str, Any]) -> None:
+    data["version"] = 2
+
+
+def an_option_added(data: dict[str, Any]) -> None:
+    data["options"]["another"] = True
+
+
+def a_cell_after_nothing(data: dict[str, Any]) -> None:
+    data["cells"].append({"after": "user", "then": "end", "invariant": []})
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        unstable_called_stable,
+        a_triple_removed,
+        every_triple_removed,
+        a_past_removed,
+        the_start_removed,
+        a_fact_renamed,
+        another_format,
+        a_version_to_come,
+        an_option_added,
+        a_cell_after_nothing,
+    ],
+    ids=lambda tamper: tamper.__name__,
+)
+def test_a_tampered_certificate_is_rejected(tamper: Callable[[dict[str, Any]], None]) -> None:
+    found = lasting()
+    data = json.loads(lasting_text())
+    tamper(data)
+    assert recheck(found, data) != []
+
+
+def test_a_certificate_does_not_hold_for_another_spec() -> None:
+    text = (SPECS / "qwen3_instruct.yaml").read_text()
+    changed = text.replace('["${content}", {use: calls}]', '[{when: last, then: "${content}"}]')
+    found = compile_source(Source("specs/qwen3_instruct.yaml", changed), folders=(SPECS,)).checked()
+    assert recheck(found, written(program("qwen3_instruct"))) != []
+
+
+def test_options_are_part_of_the_certificate() -> None:
+    data = certificate(prove(program("glm4_7"), {"clear_thinking": False}))
+    assert recheck(program("glm4_7"), data) == []
+    assert recheck(
+        program("glm4_7"), {**data, "options": {**data["options"], "clear_thinking": None}}
+    )
+
+
+def test_the_checker_shares_no_code_with_the_prover() -> None:
+    tree = ast.parse(inspect.getsource(checker))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    own = {name for name in modules if name and name.startswith("templc")}
+    assert own == {"templc.ir.ops", "templc.model", "templc.model.expr"}
