@@ -160,8 +160,6 @@ class Renderer:
             **{name: value for name, value in changes.items() if name in start._fields}
         )
 
-    # rendering
-
     def render(
         self,
         messages: Sequence[object],
@@ -351,8 +349,6 @@ class Renderer:
 
     def _declared(self, tools: Sequence[object] | None) -> fold.Tools:
         return read_tools(tools, as_template=self.as_template)
-
-    # tokenizers
 
     def codec(self, tokenizer: object | None) -> Codec:
         """The codec of a tokenizer, the bound one by default; it must have the format's control tokens."""

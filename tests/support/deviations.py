@@ -144,6 +144,7 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("granite_3_1", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
     ("granite_3_3", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
     ("mistral_v0_3", "equal_users"): _once,
+    ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
     ("qwen3_5", "no_query"): lambda _: _GREETING,
     ("qwen3_5_small", "no_query"): lambda _: _GREETING,
