@@ -15,7 +15,7 @@ SHAPES = ("u", "a", "a.r", "a.rc", "a.space", "t.id", "u.response", "s")
 
 
 def said(stability: Stability) -> dict[tuple[str, str], str]:
-    return {tuple(cell.place): cell.text for cell in stability.cells}
+    return {(cell.place.after, cell.place.then): cell.text for cell in stability.cells}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.spec}: {mutant.name}")

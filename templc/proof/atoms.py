@@ -16,12 +16,15 @@ from itertools import combinations
 
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, When, Write, walk
 from templc.model import expr
-from templc.model.expr import Cond, Const, Fact, Ref, Test, Value
-from templc.proof.values import Alike, Atom, Settings, filtered, holds
+from templc.model.expr import Cond, Const, Fact, FilterUse, Ref, Test, Value
+from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
 from templc.runtime.messages import Message
 
 CALLS = Test("truth", Value(Ref("message", "calls")))
 ANSWERED, CALLER = Ref("message", "answered"), Ref("message", "caller_content")
+# What looks for a mark and leaves a text without it alone; what gives one stretch of the text, so adds no mark.
+_MARKED = frozenset({"after", "after_last", "before", "remove"})
+_CUTS = SHRINKING - {"remove"}
 _OF_ONE_ROLE = {
     "reasoning": "assistant",
     "calls": "assistant",
@@ -244,6 +247,17 @@ def _hoisted(program: Program) -> Iterator[Atom]:
                         if isinstance(part, Body) and part.value.ref.name == op.variable:
                             values.setdefault(of_message(part.value))
     yield from emptiness(values)
+
+
+def plainer(value: Value, bits: Mapping[Atom, bool]) -> Value:
+    """The value without the filters that look for a mark which is known not to be there."""
+    kept: list[FilterUse] = []
+    for use in value.filters:
+        mark = Test("contains", Value(value.ref), use.argument)
+        cuts = all(one.name in _CUTS for one in kept)
+        if not (use.name in _MARKED and cuts and bits.get(mark) is False):
+            kept.append(use)
+    return Value(value.ref, tuple(kept))
 
 
 def of_message(value: Value) -> Value:

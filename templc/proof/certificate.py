@@ -101,11 +101,7 @@ def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> 
     """Every way to go on behind a last message, by classes."""
     found: list[tuple[MessageClass, ...]] = [()]
     if place.after == COMPLETION:
-        found = [
-            (one,)
-            for one in machine.classes
-            if one.role == "assistant" and not _named(machine, one)
-        ]
+        found = [(one,) for one in machine.classes if machine.sampleable(one)]
     if place.then != END:
         found = [
             (*head, one) for head in found for one in machine.classes if one.role == place.then
@@ -116,10 +112,6 @@ def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> 
         for added in found
         if _accepted(machine, behind, added)
     ]
-
-
-def _named(machine: Machine, one: MessageClass) -> bool:
-    return any(one.bits[test] for test in machine.opener_tests)
 
 
 def _accepted(machine: Machine, past: State, added: tuple[MessageClass, ...]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from templc.ir.ops import Program
 from templc.model.expr import FilterUse, Test, Value
-from templc.proof.atoms import atoms_of
+from templc.proof.atoms import atoms_of, plainer
 from templc.proof.representatives import Raw, candidates
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
 from templc.runtime.messages import Message
@@ -107,7 +107,8 @@ def impossible(bits: Mapping[Atom, bool]) -> bool:
     """Whether no message can have these atoms, by one of these rules about the values of one field.
 
     An empty value has only empty shortenings, and starts, ends and contains nothing. A value that is empty after
-    fewer filters is empty after more, and strip, lstrip and rstrip empty the same texts; values that are alike are
+    fewer filters is empty after more, and strip, lstrip and rstrip empty the same texts; a filter
+    that looks for a mark does nothing to what does not contain it; values that are alike are
     empty together. A value that is a given text is no
     other, and is empty after filters as that text is. Two starts, or two ends, fit into each other. What starts or
     ends with X contains X. What is missing is empty.
@@ -119,14 +120,16 @@ def impossible(bits: Mapping[Atom, bool]) -> bool:
     ]
     # White space off either end or both leaves nothing of the same texts.
     stripped: dict[Value, bool] = {}
-    if any(stripped.setdefault(_as_strip(value), true) != true for value, true in truths):
+    if any(
+        stripped.setdefault(_as_strip(plainer(value, bits)), true) != true for value, true in truths
+    ):
         return True
     tested = dict(truths)
     empty = {value for value, true in tested.items() if not true}
     full = {value for value, true in tested.items() if true}
     return (
         any(_shortened(value, other) for value in full for other in empty)
-        or any(_contradicts(atom, holds, empty, full) for atom, holds in bits.items())
+        or any(_contradicts(atom, holds, empty, full, bits) for atom, holds in bits.items())
         or _clash(bits, "starts", str.startswith)
         or _clash(bits, "ends", str.endswith)
         or _not_contained(bits)
@@ -149,8 +152,12 @@ def _shortened(value: Value, other: Value) -> bool:
     return same and all(use.name in SHRINKING for use in more)
 
 
-def _contradicts(atom: Atom, holds: bool, empty: set[Value], full: set[Value]) -> bool:
+def _contradicts(
+    atom: Atom, holds: bool, empty: set[Value], full: set[Value], bits: Mapping[Atom, bool]
+) -> bool:
     match atom:
+        case Alike(first, second) if not holds and plainer(first, bits) == plainer(second, bits):
+            return True
         case Alike(first, second):
             if holds:
                 return (first in empty and second in full) or (first in full and second in empty)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
 from templc.model import expr
 from templc.model.expr import Cond, Fact, Test, Value
-from templc.proof.atoms import CALLS, Bits, literal, truth
+from templc.proof.atoms import CALLS, Bits, literal, plainer, truth
 from templc.proof.values import Alike, Settings, holds, value_of
 from templc.runtime.messages import Message
 
@@ -161,7 +161,7 @@ def _hole(body: Body, view: View) -> Token:
 
 def _simplest(value: Value, bits: Bits) -> Value:
     """The value with the fewest filters that is the same text."""
-    same = [value]
+    same = [plainer(value, bits)]
     for atom, holds_ in bits.items():
         if isinstance(atom, Alike) and holds_ and value in (atom.first, atom.second):
             same += [atom.first, atom.second]

@@ -67,6 +67,7 @@ class Alphabet:
         places = [past for past in self.pasts if machine.admits(past, found)]
         return (
             found.role,
+            machine.sampleable(found),
             tuple(machine.admits(past, found) for past in self.pasts),
             tuple(machine.after(past, found) for past in self.pasts),
             tuple(machine.before(future, found) for future in self.futures),

@@ -170,6 +170,10 @@ class Machine:
             return False
         return not test.value.ref.part or bool(found.bits.get(on_lead(test), False))
 
+    def sampleable(self, found: MessageClass) -> bool:
+        """Whether a model can sample the message: it has nothing that only the opener writes, such as a name."""
+        return found.role == "assistant" and not any(found.bits[test] for test in self.opener_tests)
+
     def want(self, match: Match, around: Mapping[str, MessageClass]) -> None:
         """Note what would tell apart the contents for which an unclear match is one or the other."""
         holes = [token for token in match.rest if isinstance(token, Hole) and token.owner in around]

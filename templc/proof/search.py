@@ -120,7 +120,7 @@ class Walk:
     def _added(self, place: Place) -> Iterator[tuple[Letter | None, Letter | None]]:
         answers: list[Letter | None] = [None]
         if place.after == COMPLETION:
-            answers = [letter for letter in self._of("assistant") if self._sampleable(letter)]
+            answers = [one for one in self._of("assistant") if self.machine.sampleable(one.sample)]
         for answer in answers:
             if place.then == END:
                 yield answer, None
@@ -130,10 +130,6 @@ class Walk:
 
     def _of(self, role: str) -> list[Letter]:
         return [letter for letter in self.letters if letter.role == role]
-
-    def _sampleable(self, letter: Letter) -> bool:
-        """Whether a model can sample the message: it has nothing that only the opener writes, such as a name."""
-        return not any(letter.sample.bits[test] for test in self.machine.opener_tests)
 
     # nodes
 

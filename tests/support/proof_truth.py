@@ -19,7 +19,7 @@ from templc.ir.ops import Program
 from templc.pipeline import load_class
 from templc.proof.classes import MessageClass
 from templc.proof.joint import COMPLETION, END, PROMPT
-from templc.proof.stability import Stability
+from templc.proof.stability import Cell, Stability
 from templc.proof.witness import Witness
 from templc.runtime import fold
 from templc.runtime.errors import TemplcError
@@ -47,7 +47,7 @@ def raw_messages(*names: str) -> list[Raw]:
     return [known[name] for name in names]
 
 
-def interpreted(found: Program, options: Mapping[str, object]) -> Render:
+def interpreted(found: Program, options: Mapping[str, Any]) -> Render:
     """Renders by the interpreter; None where it refuses."""
     interpreter = Interpreter(found, False, options)
 
@@ -78,7 +78,7 @@ def followed(name: str) -> bool:
     return bool(program(name).reference.file) and all(option.type != "date" for option in options)
 
 
-def agreed(name: str, options: Mapping[str, object]) -> Render:
+def agreed(name: str, options: Mapping[str, Any]) -> Render:
     """Renders by the published template where the generated class agrees with it, else None.
 
     That the two agree is tested elsewhere; where the spec declares that they do not, there is no truth to test.
@@ -100,7 +100,7 @@ def agreed(name: str, options: Mapping[str, object]) -> Render:
     return render
 
 
-def sampled_by(name: str, options: Mapping[str, object]) -> Callable[[Sequence[Raw]], str | None]:
+def sampled_by(name: str, options: Mapping[str, Any]) -> Callable[[Sequence[Raw]], str | None]:
     """What the generated class says that the model samples."""
     renderer = load_class(compilation(name))(**options)
     return lambda conversation: sampled_text(renderer, conversation)
@@ -216,7 +216,7 @@ def _one(stability: Stability, tally: Tally, before: Node, after: Node) -> None:
         tally.wrong.append(_told(before, after, said, "decide"))
     if single:
         found = stability.at(*cell)
-        if stability.met_by(found, after.word, size) != truth:
+        if _says_otherwise(stability, found, after, size, truth):
             tally.wrong.append(_told(before, after, not truth, f"the condition of {cell}"))
 
 
@@ -239,7 +239,7 @@ def _prompted(
         cell = stability.at(PROMPT, "assistant")
         if stability.kept(after.word, size, prompt=True) != truth:
             tally.wrong.append(_told(before, after, not truth, "decide with prompt"))
-        if stability.met_by(cell, after.word, size) != truth:
+        if _says_otherwise(stability, cell, after, size, truth):
             tally.wrong.append(_told(before, after, not truth, "the condition of prompt"))
         return
     then = after.word[size + 1].role
@@ -280,8 +280,14 @@ def _sampled(
     tally.add(place, truth, single)
     if stability.kept(after.word, size, prompt=True, answered=True) != truth:
         tally.wrong.append(_told(before, after, not truth, "continues"))
-    if single and stability.met_by(stability.at(*place), after.word, size) != truth:
+    if single and _says_otherwise(stability, stability.at(*place), after, size, truth):
         tally.wrong.append(_told(before, after, not truth, f"the condition of {place}"))
+
+
+def _says_otherwise(stability: Stability, cell: Cell, after: Node, size: int, truth: bool) -> bool:
+    """Whether a cell claims something else; one that is not proved claims nothing."""
+    claims = cell.verdict != "not proved"
+    return claims and stability.met_by(cell, after.word, size) != truth
 
 
 def _told(before: Node, after: Node, said: bool, what: str) -> str:
@@ -289,7 +295,7 @@ def _told(before: Node, after: Node, said: bool, what: str) -> str:
     return f"{what} says {'kept' if said else 'changed'}: {list(before.raw)} + {list(added)}"
 
 
-def replays(name: str, options: Mapping[str, object], witness: Witness) -> list[str]:
+def replays(name: str, options: Mapping[str, Any], witness: Witness) -> list[str]:
     """By whom a witness does not replay: interpreter, generated class, published template (where that renders it)."""
     lasting = dict(options)
     word = [*witness.conversation, *witness.extension]
