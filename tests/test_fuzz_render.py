@@ -38,7 +38,7 @@ ROLES = ("narrator", "developer", "ipython", "function", "User")
 
 
 @st.composite
-def hostile(draw: st.DrawFn, max_size: int, *, roles: bool = False, **allow: Any) -> Messages:
+def hostile(draw: st.DrawFn, /, max_size: int, *, roles: bool = False, **allow: Any) -> Messages:
     """A conversation with strange roles, where allowed; some message is no system message, and no list is empty."""
     messages: Messages = draw(conversations(max_size=max_size, names=True, **allow))
     if roles and draw(st.integers(0, 5)) == 0:

@@ -17,7 +17,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from templc.ir.ops import Deviation
+from templc.model.spec import Deviation
 from templc.runtime.errors import TemplcError
 from templc.verify import Case, PublishedError
 from tests.exhaustive import check, undeclared
@@ -95,7 +95,7 @@ def test_generated_class_and_interpreter_equal_the_published_template(name: str)
         for chat in NAMES:
             case = Case(**conversation(chat), options=options)
             apart = name in APART.get(chat, ())
-            for kind, report in check(name, options, [case]).items():
+            for kind, report in check(name, options, [case], declared_too=True).items():
                 equal = not undeclared(name, report)
                 assert equal != apart, f"{kind} {chat} {options} {report.as_text()}"
 

@@ -349,7 +349,7 @@ def spelling(text: str, *, as_mapping: bool, both: bool) -> Chat:
         },
     }
     beside = {"content": f"a{text}", "reasoning_content": f"r{text}"} if both else {"content": ""}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "system", "content": f"s{text}"},
         {"role": "user", "content": f"u{text}", "name": f"n{text}"},
         {"role": "assistant", **beside, "tool_calls": [call]},
