@@ -122,7 +122,6 @@ class Glm45(Renderer):
             doc="false: /nothink behind every user text, and the prompt holds an empty think block",
         ),
     }
-    runs = ("in_tool_run",)
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

@@ -119,7 +119,6 @@ class Glm47(Renderer):
             doc="false: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
     }
-    runs = ("in_tool_run",)
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

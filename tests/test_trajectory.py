@@ -9,6 +9,7 @@ import pytest
 
 import templc
 from tests.extend_cases import VOCABULARIES, tokenizer_for
+from tests.support.responses import tokenizer_for as tokenizers_with
 
 USER = {"role": "user", "content": "w?"}
 CALL = '<think>\nlook\n</think>\n\n<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call><|im_end|>'
@@ -138,6 +139,21 @@ def test_results_that_come_one_by_one_are_as_at_once() -> None:
     more = apart.add([RESULT])
     assert more.text.startswith("<|im_start|>user\n<tool_response>\n18 C")
     assert apart.differs is not None
+
+
+def test_a_run_that_is_never_closed_goes_on() -> None:
+    """GLM writes no closing behind results, so a further one stands in the same run, as in a fresh render."""
+    call = {"name": "f", "arguments": {}}
+    made = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "function": call}],
+    }
+    renderer = templc.get_renderer("glm4_5", tokenizers_with("glm4_5"))
+    tokens = renderer.render([USER, made, RESULT], add_generation_prompt=False)
+    more = renderer.extend(tokens, [RESULT], add_generation_prompt=False, history="as_sampled")
+    fresh = renderer.render([USER, made, RESULT, RESULT], add_generation_prompt=False)
+    assert tokens + more == fresh and more.notes == ()
 
 
 def test_a_final_answer_says_from_where_history_would_be_rewritten() -> None:

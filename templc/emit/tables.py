@@ -26,7 +26,12 @@ class Tables:
                 f"{literal(name)}: {_option(option)}" for name, option in program.options.items()
             ]
             lines.listed("known_options = {", entries, "}")
-        runs = [name for fact, name in program.past.items() if fact.time == "run"]
+        closed = {fact.term for fact in program.future if fact.time == "next"}
+        runs = [
+            name
+            for fact, name in program.past.items()
+            if fact.time == "run" and fact.term in closed
+        ]
         if runs:
             lines.add(f"runs = {_tuple(tuple(runs), 4)}")
         if program.past:
