@@ -15,7 +15,7 @@ from templc.emit.index import emit_index
 from templc.pipeline import Compilation, compile_path
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
-from templc.proofs import demanded, proof_text
+from templc.proofs import Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def build(
     problems = tuple(problem for found in compilations for problem in found.problems)
     good = [found for found in compilations if found.program is not None and found.problems.ok]
     outputs: list[Output] = []
+    unproved = Problems()
     for done, found in enumerate(good):
         progress(done)
-        outputs += _pair(found, out)
-    unproved = Problems()
-    for found in good:
-        demanded(found, unproved)
+        proof = Proof(found)
+        outputs += _pair(found, proof, out)
+        proof.demanded(unproved)
     if index and len(good) == len(compilations):
         programs = [found.checked() for found in good]
         outputs.append(_output(out / "__init__.py", emit_index(programs)))
@@ -89,12 +89,12 @@ def build(
     return built
 
 
-def _pair(found: Compilation, out: Path) -> tuple[Output, Output]:
+def _pair(found: Compilation, proof: Proof, out: Path) -> tuple[Output, Output]:
     """The module of a spec and the proof beside it."""
     name = found.checked().format
     module = _output(out / f"{name}.py", found.python())
     known = _output(out / f"{name}.json", None)
-    return module, Output(known.path, known.before, proof_text(found, known.before))
+    return module, Output(known.path, known.before, proof.text(known.before))
 
 
 def _foreign(outputs: Sequence[Output]) -> Problems:
