@@ -27,8 +27,6 @@ from templc.source.span import Source
 from templc.syntax.extends import merged
 from templc.syntax.schema import check_shape
 
-STAGES = ("source", "spec", "model", "ir", "python")
-
 
 @dataclass(slots=True)
 class Compilation:

@@ -14,18 +14,7 @@ import templc
 from templc.runtime.errors import TemplcError
 from templc.verify import CORE, SHAPES, conversations
 from tests.support import vocabularies
-
-VOCABULARIES = {
-    "qwen3": "qwen3",
-    "qwen3_instruct": "qwen3",
-    "qwen2_5": "qwen3",
-    "kimi_k2": "kimi-k2-thinking",
-    "kimi_k2_instruct": "kimi-k2",
-    "llama3": "llama3",
-    "deepseekv3": "deepseek-v3",
-    "deepseekv3_1": "deepseek-v3",
-    "role_colon": "qwen3",
-}
+from tests.support.formats import VOCABULARIES
 
 
 def tokenizer_for(name: str) -> Any:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
 
 import templc
-from tests.support import vocabularies
-from tests.support.formats import VOCABULARIES, program
-from tests.test_reports import format_of
+from tests.support.formats import format_of, program
+from tests.support.responses import tokenizer_for
 
 CASES = Path(__file__).parent / "cases_reports" / "extend.jsonl"
 ALSO = {"deepseek-ai-DeepSeek-V3.1.jinja": "tencent-DeepSeek-V3.1-Terminus-W4AFP8.jinja"}
@@ -26,16 +24,6 @@ def cases() -> Iterator[Any]:
         name = format_of(ALSO.get(case["template"], case["template"]))
         if name is not None:
             yield pytest.param(name, case, id=f"{case['id']}-{name}")
-
-
-def tokenizer_for(name: str) -> Any:
-    """A real vocabulary with the format's control tokens; where none can be had, Qwen's with the tokens added."""
-    real = VOCABULARIES.get(name) or ("llama3" if name.startswith("llama3") else None)
-    if real:
-        return vocabularies.hf(real)
-    found = Tokenizer.from_str(vocabularies.backend("qwen3").to_str())
-    found.add_special_tokens([*program(name).specials, *program(name).stop])
-    return found
 
 
 def renderer_for(name: str, case: dict[str, Any]) -> templc.Renderer:

@@ -18,6 +18,7 @@ from templc.cli.formats import class_of
 from templc.cli.inputs import option_values, read_chat, read_tools
 from templc.cli.vocabulary import Chosen, chosen
 from templc.runtime.errors import MessageError, TokenizerError
+from templc.runtime.pieces import text_of
 from templc.runtime.renderer import Renderer
 from templc.runtime.tokens import Tokens
 
@@ -75,7 +76,7 @@ def prepared(format: str, wanted: Wanted, *, tokens: Need = "wanted") -> Job:
     vocabulary = _vocabulary(renderer, wanted, tokens)
     if vocabulary is None:
         pieces = renderer.pieces(messages, tools=tools, add_generation_prompt=wanted.prompt)
-        text = "".join(piece.text for piece in pieces)
+        text = text_of(pieces)
         return Job(
             renderer, messages, source, text, piece_cells(pieces, roles_of(messages)), None, None
         )

@@ -100,9 +100,6 @@ class Blocks:
 
     def _each(self, op: Each, loop: int) -> None:
         lines, source = self._lines, self._iterable(op)
-        if op.over == "systems":
-            self._systems(op, loop)
-            return
         around = bool(op.close) or (bool(op.open) and not op.between)
         if around and op.over == "arguments" and not op.ordered:
             lines.add(f"{op.variable}s = list({source})")
@@ -133,16 +130,19 @@ class Blocks:
         lines, index = self._lines, "ijk"[loop % 3]
         first = () if opened else op.open
         counted = bool(op.between or first)
+        target = f"(out.message, {op.variable})" if op.over == "systems" else op.variable
         head = (
-            f"for {index}, {op.variable} in enumerate({source}):"
+            f"for {index}, {target} in enumerate({source}):"
             if counted
-            else f"for {op.variable} in {source}:"
+            else f"for {target.strip('()')} in {source}:"
         )
         lines.commented(head, self.line_comment(op.span))
         with lines.indented():
             if counted:
                 self._separators(op.between, first, index, loop)
             self.block(op.do, loop + 1)
+        if op.over == "systems":
+            lines.add("out.message = -1")
 
     def _separators(self, between: Ops, first: Ops, index: str, loop: int) -> None:
         lines = self._lines
@@ -160,26 +160,6 @@ class Blocks:
             lines.add("else:" if between else f"if {index} == 0:")
             with lines.indented():
                 self.block(first, loop)
-
-    def _systems(self, op: Each, loop: int) -> None:
-        lines, index = self._lines, "ijk"[loop % 3]
-        counted = bool(op.between or op.open)
-        pair = f"(out.message, {op.variable})"
-        head = (
-            f"for {index}, {pair} in enumerate(out.systems):"
-            if counted
-            else f"for out.message, {op.variable} in out.systems:"
-        )
-        lines.commented(head, self.line_comment(op.span))
-        with lines.indented():
-            if counted:
-                self._separators(op.between, op.open, index, loop)
-            self.block(op.do, loop + 1)
-        lines.add("out.message = -1")
-        if op.close:
-            lines.add("if out.systems:")
-            with lines.indented():
-                self.block(op.close, loop)
 
 
 def _flipped(op: When) -> tuple[Cond, Ops, Ops]:

@@ -1,4 +1,6 @@
-"""What each filter of the language does, as a function of a value and the filter's argument ("" without one).
+"""What each filter and each test of the language does with a value.
+
+Filters are functions of a value and the filter's argument ("" without one).
 
 `FUNCTIONS["strip"](" a ", "")` is `"a"`. The interpreter and the prover run these; generated code spells the same
 filters as `model/filters.py` has them, and a test holds the two against each other.
@@ -6,9 +8,10 @@ filters as `model/filters.py` has them, and a test holds the two against each ot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from templc.model.expr import Test
 from templc.runtime.encoders import (
     coder_xml,
     drop_spans,
@@ -56,3 +59,23 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "gemma": lambda value, _: gemma_value(value),
     "gemma_declaration": lambda value, _: gemma_declaration(value),
 }
+
+
+def passes(test: Test, value: Any) -> bool:
+    """Whether a value passes a test; whether it is unset is for the caller to know."""
+    argument = test.argument
+    match test.kind:
+        case "truth":
+            return bool(value)
+        case "is_text":
+            return isinstance(value, str)
+        case "is_mapping":
+            return isinstance(value, Mapping)
+        case "starts":
+            return str(value).startswith(str(argument))
+        case "ends":
+            return str(value).endswith(str(argument))
+        case "contains":
+            return str(argument) in str(value)
+        case _:
+            return bool(value is argument or (isinstance(argument, str) and value == argument))

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from templc.ir.filters import FUNCTIONS
+from templc.ir.filters import FUNCTIONS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr
 from templc.runtime.encoders import PARTS
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": lambda a, b: a == b,
@@ -70,7 +70,7 @@ class Interpreter:
     ) -> str:
         """The text of a conversation; MessageError where the format refuses it."""
         pieces = self.pieces(messages, tools=tools, add_generation_prompt=add_generation_prompt)
-        return "".join(piece.text for piece in pieces)
+        return text_of(pieces)
 
     render_text = text
 
@@ -155,9 +155,9 @@ class _Run:
         """Mark as not sampled what the prompt already holds of the turn."""
         sampled, self.out = self.out[start:], self.out[:start]
         self._ops(prefill)
-        given = "".join(piece.text for piece in self.out[start:])
+        given = text_of(self.out[start:])
         self.out = self.out[:start]
-        left = len(given) if "".join(piece.text for piece in sampled).startswith(given) else 0
+        left = len(given) if text_of(sampled).startswith(given) else 0
         for piece in sampled:
             head, tail = piece.text[:left], piece.text[left:]
             left -= len(head)
@@ -302,25 +302,7 @@ class _Run:
     def _test(self, test: expr.Test, message: Message | None) -> bool:
         if test.kind == "is" and test.argument is None:
             return self._unset(test.value.ref, message)
-        value = self._value(test.value, message)
-        match test.kind:
-            case "truth":
-                return bool(value)
-            case "is_text":
-                return isinstance(value, str)
-            case "is_mapping":
-                return isinstance(value, Mapping)
-            case "starts":
-                return str(value).startswith(str(test.argument))
-            case "ends":
-                return str(value).endswith(str(test.argument))
-            case "contains":
-                return str(test.argument) in str(value)
-            case _:
-                return bool(
-                    value is test.argument
-                    or (isinstance(test.argument, str) and value == test.argument)
-                )
+        return passes(test, self._value(test.value, message))
 
     def _unset(self, ref: expr.Ref, message: Message | None) -> bool:
         if ref.scope == "message":

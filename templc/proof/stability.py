@@ -174,22 +174,10 @@ class Stability:
         ending = Ending(word[size - 1], word[size:], answered)
         return self.walk.joint.match(prompt, pasts[size - 1], ending, end).prefix
 
-    def met(
-        self,
-        cell: Cell,
-        conversation: Sequence[object],
-        added: Sequence[object],
-        *,
-        then_prompt: bool = False,
-    ) -> bool:
-        """Whether the condition of a cell holds for messages; `added` starts with the answer, if one was sampled."""
-        word = self.read([*conversation, *added])
-        return self.met_by(cell, word, len(conversation), then_prompt=then_prompt)
-
     def met_by(
         self, cell: Cell, word: tuple[MessageClass, ...], size: int, *, then_prompt: bool = False
     ) -> bool:
-        """`met` on classes: the first `size` are the old conversation."""
+        """Whether the condition of a cell holds for classes; the first `size` are the old conversation."""
         if cell.condition is None:
             return cell.verdict in ("stable", "refused")
         assert self.names is not None

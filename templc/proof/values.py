@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from templc.ir.filters import FUNCTIONS
+from templc.ir.filters import FUNCTIONS, passes
 from templc.model import expr
 from templc.runtime.messages import Message
 
@@ -125,20 +125,4 @@ def _test(test: expr.Test, message: Message, settings: Settings, items: Mapping[
         if ref.scope == "message":
             return ref.name in message.absent
         return _ref(ref, message, settings, items) is None
-    value = value_of(test.value, message, settings, items)
-    match test.kind:
-        case "truth":
-            return bool(value)
-        case "is_text":
-            return isinstance(value, str)
-        case "is_mapping":
-            return isinstance(value, Mapping)
-        case "starts":
-            return str(value).startswith(str(test.argument))
-        case "ends":
-            return str(value).endswith(str(test.argument))
-        case "contains":
-            return str(test.argument) in str(value)
-        case _:
-            same_text = isinstance(test.argument, str) and value == test.argument
-            return bool(value is test.argument or same_text)
+    return passes(test, value_of(test.value, message, settings, items))

@@ -68,6 +68,7 @@ class Matcher:
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self.tokens = {token.text: token for token in tokens if token.text}
+        self.ids = frozenset(token.id for token in self.tokens.values())
         self._raw = _pattern(t.text for t in self.tokens.values() if not t.normalized)
         self._normalized = _pattern(t.text for t in self.tokens.values() if t.normalized)
         self._flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.tokens.values())

@@ -44,10 +44,7 @@ def fresh_render(
     renderer: Renderer, messages: Sequence[Message], tools: fold.Tools, codec: Codec, prompt: bool
 ) -> Tokens:
     """Canonical messages rendered anew, without state."""
-    pasts = [renderer.past_type()]
-    for message in messages:
-        pasts.append(pasts[-1].after(message))
-    turns = fold.Turns(tuple(messages), tuple(pasts))
+    turns = fold.Turns.of(renderer, messages)
     return encode(fold.whole(renderer, turns, tools, prompt), codec, renderer.content_specials)
 
 

@@ -77,15 +77,9 @@ def unfinished(renderer: Renderer, messages: Sequence[object], tools: fold.Tools
 
 def _earlier(renderer: Renderer, turns: fold.Turns, tools: fold.Tools) -> Writer:
     """A writer that holds everything before the last message."""
-    messages = turns.messages
     seen = fold.futures(turns, renderer.future(prompt=False, live=True))
-    leads = bool(messages) and messages[0].role == "system"
-    systems = tuple(
-        (at, message) for at, message in enumerate(messages) if message.role == "system"
-    )
-    out = Writer(tools, messages[0] if leads else None, systems if renderer.info.hoisting else ())
-    renderer.parts["head"](renderer, out, fold.PROMPT, None, None)
-    earlier = fold.Turns(messages[:-1], turns.pasts[:-1])
+    out = fold.begin(renderer, turns, tools)
+    earlier = fold.Turns(turns.messages[:-1], turns.pasts[:-1])
     fold.write_turns(renderer, out, earlier, seen[:-1])
     return out
 

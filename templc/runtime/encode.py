@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias, assert_never
 from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
 from templc.runtime.errors import ControlTokenError, MessageError
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.tokens import Span, Tokens
 
 ContentSpecials: TypeAlias = Literal["text", "error", "control"]
@@ -53,7 +53,7 @@ def encode(
     `MessageError`, with message and field, for text that no tokenizer can encode.
     """
     pieces = [piece for piece in pieces if piece.text]
-    text = "".join([piece.text for piece in pieces])
+    text = text_of(pieces)
     try:
         match content_specials:
             case "text":

@@ -270,7 +270,12 @@ class _Extension:
         write_pending(renderer, out, self.node, state.pending, self.joint)
         start = len(out.pieces)
         fold.write_turns(renderer, out, self.turns, self.seen, state.count)
-        given = _prompt(renderer, state) if state.prompt and answered else state.overlap
+        prompted = state.prompt and answered
+        given = (
+            fold.end_text(renderer, state.tools, state.lead, state.past)
+            if prompted
+            else state.overlap
+        )
         if text_of(out.pieces[start:]).startswith(given):
             out.pieces[start:] = cut(out.pieces[start:], len(given))
         fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
@@ -307,9 +312,3 @@ def write_pending(
         if name in renderer.parts:
             renderer.parts[name](renderer, out, node.message, node.past, future)
     out.message = -1
-
-
-def _prompt(renderer: Renderer, state: State) -> str:
-    out = Writer(state.tools, state.lead)
-    fold.write_end(renderer, out, state.past, True)
-    return text_of(out.pieces)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Message, Reader
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ class Turns:
 
     messages: tuple[Message, ...]
     pasts: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, renderer: Renderer, messages: Sequence[Message]) -> Turns:
+        """Messages that are canonical already, with the pasts that they lead to."""
+        pasts = [renderer.past_type()]
+        for message in messages:
+            pasts.append(pasts[-1].after(message))
+        return cls(tuple(messages), tuple(pasts))
 
 
 def read(
@@ -110,7 +118,7 @@ def prefill_text(renderer: Renderer, past: Any, tools: Tools, lead: Message | No
     """What the generation prompt holds beyond the opener."""
     scratch = Writer(tools, lead)
     renderer.parts["prefill"](renderer, scratch, PROMPT, past, None)
-    return "".join(piece.text for piece in scratch.pieces)
+    return text_of(scratch.pieces)
 
 
 def write_end(renderer: Renderer, out: Writer, past: Any, prompt: bool) -> None:
@@ -127,6 +135,13 @@ def write_end(renderer: Renderer, out: Writer, past: Any, prompt: bool) -> None:
     parts["opener"](renderer, out, PROMPT, past, None)
     if "prefill" in parts:
         parts["prefill"](renderer, out, PROMPT, past, None)
+
+
+def end_text(renderer: Renderer, tools: Tools, lead: Message | None, past: Any) -> str:
+    """What follows the last message where a generation prompt is wanted."""
+    scratch = Writer(tools, lead)
+    write_end(renderer, scratch, past, True)
+    return text_of(scratch.pieces)
 
 
 def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[Piece]:

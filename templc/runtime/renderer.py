@@ -17,7 +17,7 @@ from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
 from templc.runtime.encode import encode
-from templc.runtime.errors import MessageError, OptionError, TokenizerError
+from templc.runtime.errors import FormatError, MessageError, OptionError, TokenizerError
 from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
@@ -28,7 +28,7 @@ from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.signature import Part, takes, uniform
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
@@ -180,7 +180,7 @@ class Renderer:
         """
         codec = self.codec(tokenizer)
         bound = self.bound(codec)
-        declared = read_tools(tools, as_template=self.as_template)
+        declared = self._declared(tools)
         if extend is not None:
             same_tools(extend, declared)
             return extension(
@@ -270,7 +270,7 @@ class Renderer:
             add_generation_prompt=add_generation_prompt,
             continue_final_message=continue_final_message,
         )
-        return "".join([piece.text for piece in pieces])
+        return text_of(pieces)
 
     def pieces(
         self,
@@ -281,7 +281,7 @@ class Renderer:
         continue_final_message: bool = False,
     ) -> list[Piece]:
         """The stretches of text of a conversation, each with its origin."""
-        declared = read_tools(tools, as_template=self.as_template)
+        declared = self._declared(tools)
         if continue_final_message:
             if add_generation_prompt:
                 raise OptionError(
@@ -301,8 +301,8 @@ class Renderer:
     # reading completions
 
     def response(self, out: Writer, past: Any) -> Response:
-        """The shape of what the model samples after this past; each format has its own."""
-        raise NotImplementedError
+        """The shape of what the model samples after this past; each generated class has its own."""
+        raise FormatError(f"{self.info.name} does not say how to read completions")
 
     def parse(
         self,
@@ -393,6 +393,4 @@ class Renderer:
 
 _ROLES = ("system", "developer", "user", "tool", "other", "assistant")
 _PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
-
-
 _TURN = ("body", "closer", "trailer")

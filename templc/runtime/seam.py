@@ -1,7 +1,7 @@
 """The seam between earlier tokens and new text: does a merge of the tokenizer cross it?
 
-Ids before a control token never change. Behind the last one, the plain text at the end of the earlier tokens is
-encoded with and without what follows, and the ids are compared.
+Ids before a control token never change. Behind the last one, `joint` compares the plain text at the end of the earlier
+tokens with and without what follows.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from templc.runtime.codec import Codec
+from templc.runtime.joint import changed_tail
 
 
 def changed_ids(codec: Codec, ids: Sequence[int], text: str, following: str) -> int:
@@ -16,26 +17,20 @@ def changed_ids(codec: Codec, ids: Sequence[int], text: str, following: str) -> 
 
     0 where a control token stands on either side of the seam.
     """
-    controls = set(codec.added().values())
-    plain = 0
-    for token in reversed(ids):
-        if token in controls:
-            break
-        plain += 1
     head = _plain_head(codec, following)
-    if not plain or not head:
+    if not head or not ids:
+        return 0
+    controls = codec.controls.ids
+    plain = next((at for at, token in enumerate(reversed(ids)) if token in controls), len(ids))
+    if not plain:
         return 0
     tail = codec.decode(list(ids[len(ids) - plain :]))
     if not text.endswith(tail) and not tail.endswith(text):
         return 0  # ids that are not what the tokenizer gives for their text are kept as they are
-    alone, together = codec.plain(tail), codec.plain(tail + head)
-    kept = next(
-        (at for at, token in enumerate(alone) if together[at : at + 1] != [token]), len(alone)
-    )
-    return len(alone) - kept
+    return changed_tail(codec, tail, head)
 
 
 def _plain_head(codec: Codec, text: str) -> str:
     """The text before the first control token."""
-    starts = [text.find(token) for token in codec.added() if token in text]
-    return text[: min(starts)] if starts else text
+    first = next(iter(codec.controls.find(text)), None)
+    return text if first is None else text[: first.start]

@@ -24,7 +24,9 @@ from templc.runtime.extend import cut, extension
 from templc.runtime.history import Node, State, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
+from templc.runtime.pieces import text_of
 from templc.runtime.tokens import Span, Tokens
+from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -111,7 +113,7 @@ class Trajectory:
         ids: Sequence[int],
         logprobs: Sequence[float] | None = None,
         *,
-        finished: bool | None = None,
+        finished: bool = False,
     ) -> Parsed:
         """Take exactly these ids as the assistant's turn; what they say.
 
@@ -126,11 +128,10 @@ class Trajectory:
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
         parsed = self._renderer.parse(
             list(ids),
-            prompt=None,
             tools=state.tools,
             tokenizer=self._codec,
             state=state,
-            finished=bool(finished),
+            finished=finished,
         )
         chunk = self._completion(list(ids), parsed, state)
         start = len(self)
@@ -219,7 +220,8 @@ class Trajectory:
         seen = self._renderer.future(prompt=False, live=True)
         node = Node(message, state.count, state.past, seen, state.node)
         text = self._codec.decode(ids)
-        closed = parsed.stop is not None
+        overlap = self._overlap(text)
+        pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
         after = replace(
             state,
             node=node,
@@ -227,11 +229,9 @@ class Trajectory:
             calls=reader.calls,
             waiting=reader.waiting,
             prompt=False,
-            pending=("trailer",) if closed else ("closer", "trailer"),
-            overlap=self._overlap(text),
+            pending=() if overlap else pending,
+            overlap=overlap,
         )
-        if after.overlap:
-            after = replace(after, pending=())
         found = Tokens(
             ids,
             weights=[1.0] * len(ids),
@@ -245,20 +245,15 @@ class Trajectory:
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
-        closer = "".join(piece.text for piece in self._closer())
+        out = Writer()
+        if self._renderer.stop_strings and "closer" in self._renderer.parts:
+            past, future = self._renderer.past_type(), self._renderer.future(prompt=False)
+            self._renderer.parts["closer"](self._renderer, out, fold.PROMPT, past, future)
+        closer = text_of(out.pieces)
         for stop in self._renderer.stop_strings:
             if text.endswith(stop) and stop.startswith(closer):
                 return stop[len(closer) :]
         return ""
-
-    def _closer(self) -> list[Any]:
-        from templc.runtime.writer import Writer
-
-        out = Writer()
-        if "closer" in self._renderer.parts:
-            past, future = self._renderer.past_type(), self._renderer.future(prompt=False)
-            self._renderer.parts["closer"](self._renderer, out, fold.PROMPT, past, future)
-        return out.pieces
 
     def _marked(self, after: State, before: State, ids: list[int]) -> State:
         """The state with the place where a fresh render of the same messages would part from these tokens."""
@@ -275,18 +270,11 @@ class Trajectory:
             )
             return replace(after, differs=at)
         pieces = emission(self._renderer, after, after.node, future)
-        prompt = self._prompt_text(before)
-        if not "".join(piece.text for piece in pieces).startswith(prompt):
+        prompt = fold.end_text(self._renderer, before.tools, before.lead, before.past)
+        if not text_of(pieces).startswith(prompt):
             return replace(after, differs=len(self))
         wanted = encode(
             cut(pieces, len(prompt)), self._codec, self._renderer.content_specials, at_start=False
         )
         same = common(ids, wanted)
         return after if same == len(ids) else replace(after, differs=len(self) + same)
-
-    def _prompt_text(self, state: State) -> str:
-        from templc.runtime.writer import Writer
-
-        out = Writer(state.tools, state.lead)
-        fold.write_end(self._renderer, out, state.past, True)
-        return "".join(piece.text for piece in out.pieces)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from templc.runtime.messages import Message
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 
 
 class Body(str):
@@ -131,9 +131,7 @@ class Writer:
 
     def unsample(self, start: int, prefill: str) -> None:
         """Take `prefill` off what was sampled since piece `start`, where the sampled text begins with it."""
-        if not prefill or not "".join(piece.text for piece in self.pieces[start:]).startswith(
-            prefill
-        ):
+        if not prefill or not text_of(self.pieces[start:]).startswith(prefill):
             return
         left = len(prefill)
         for at in range(start, len(self.pieces)):

@@ -5,9 +5,9 @@ put(lines, 1, 'write "x"', span)    '  write "x"                              41
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import PurePath
 
+from templc.emit.layout import columns
 from templc.source.span import Source, Span
 
 WIDTH = 92
@@ -24,18 +24,13 @@ class Margin:
 
     def put(self, depth: int, text: str, span: Span | None = None) -> None:
         left = INDENT * depth + text
-        gap = " " * (WIDTH - width(left))
+        gap = " " * (WIDTH - columns(left))
         self.lines.append(f"{left}{gap}  {self._mark}{self._place(span)}" if span else left)
 
     def _place(self, span: Span) -> str:
         if span.source is self._main:
             return str(span.line)
         return f"{PurePath(span.source.name).name}:{span.line}"
-
-
-def width(text: str) -> int:
-    """Columns on a terminal; `｜` takes two."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def quoted(text: str) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from templc.cli.stages.margin import INDENT, WIDTH, Margin, quoted, width
+from templc.cli.stages.margin import INDENT, WIDTH, Margin, quoted
+from templc.emit.layout import columns
 from templc.pipeline import Compilation
 from templc.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from templc.source.span import Span
@@ -42,5 +43,5 @@ def _node(margin: Margin, depth: int, name: str, node: Node) -> None:
 def _line(margin: Margin, depth: int, text: str, span: Span) -> None:
     end_line, end_column = span.source.position(span.end)
     left = INDENT * depth + text
-    gap = " " * (WIDTH - width(left))
+    gap = " " * (WIDTH - columns(left))
     margin.put(0, f"{left}{gap}  {span.line}:{span.column}-{end_line}:{end_column}")

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from templc.proof.boundary.regex import Unsupported
+from templc.proof.boundary.settings import steps
 
 _LEADS = range(0x1100, 0x1113)
 _SYLLABLES = range(0xAC00, 0xD7A4)
@@ -98,18 +99,18 @@ IDENTITY = Normalizer(lambda text: text)
 
 def normalizer(settings: Any, apply: Callable[[str], str]) -> Normalizer:
     """From the JSON of a normalizer and what it does; `Unsupported` with the reason otherwise."""
-    steps = list(_flat(settings))
-    if not steps:
+    found = list(steps(settings, "normalizers"))
+    if not found:
         return IDENTITY
-    if all(step["type"] == "NFC" for step in steps):
+    if all(step["type"] == "NFC" for step in found):
         return Normalizer(_nfc(), composes=True)
     replaced: list[str] = []
-    for step in steps:
+    for step in found:
         match step:
             case {"type": "Replace", "pattern": {"String": pattern}} if len(pattern) == 1:
                 replaced.append(pattern)
             case {"type": kind}:
-                raise Unsupported(f"the normalizer {kind}{' with others' * (len(steps) > 1)}")
+                raise Unsupported(f"the normalizer {kind}{' with others' * (len(found) > 1)}")
     return Normalizer(apply, replaces=tuple(replaced))
 
 
@@ -146,16 +147,6 @@ def _is_changed(char: str) -> bool:
     hangul = any(ord(char) in part for part in (_LEADS, _SYLLABLES, *_VOWELS_AND_TAILS))
     joined = hangul or char in _composites() or char in _seconds()
     return joined or category[0] == "M" or unicodedata.normalize("NFC", char) != char
-
-
-def _flat(settings: Any) -> Iterator[Any]:
-    if settings is None:
-        return
-    if settings["type"] != "Sequence":
-        yield settings
-        return
-    for inner in settings["normalizers"]:
-        yield from _flat(inner)
 
 
 def _until_ascii(text: str) -> str:

@@ -28,6 +28,7 @@ from templc.proof.boundary.regex import (
     Unsupported,
     parse,
 )
+from templc.proof.boundary.settings import steps
 
 # What ByteLevel splits by if it is asked to split: a published fact of the library.
 _BYTE_LEVEL = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -87,7 +88,7 @@ def _built(
 def _steps(settings: Any) -> _Steps:
     nodes: list[Node] = []
     byte_level = False
-    for step in _flat(settings):
+    for step in steps(settings, "pretokenizers"):
         if byte_level and not nodes:
             raise Unsupported("a pre-tokenizer that splits after ByteLevel")
         match step["type"]:
@@ -104,16 +105,6 @@ def _steps(settings: Any) -> _Steps:
             case other:
                 raise Unsupported(f"the pre-tokenizer {other}")
     return _Steps(tuple(nodes), byte_level)
-
-
-def _flat(settings: Any) -> Iterator[Any]:
-    if settings is None:
-        return
-    if settings["type"] != "Sequence":
-        yield settings
-        return
-    for inner in settings["pretokenizers"]:
-        yield from _flat(inner)
 
 
 def _split_node(step: Any) -> Node:

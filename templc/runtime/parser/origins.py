@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime import fold
 from templc.runtime.errors import TemplcError
 from templc.runtime.messages import Call, Message
+from templc.runtime.pieces import text_of
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -74,15 +75,12 @@ def _origins(key: _Key) -> tuple[Origin, ...]:
 
 def _origin(renderer: Renderer, past: Any, messages: tuple[Message, ...]) -> Origin | None:
     """The prompt after these messages; None where the format cannot write them."""
-    pasts = [renderer.past_type()]
-    for message in messages:
-        pasts.append(pasts[-1].after(message))
     try:
-        pieces = fold.whole(renderer, fold.Turns(messages, tuple(pasts)), None, True)
+        pieces = fold.whole(renderer, fold.Turns.of(renderer, messages), None, True)
         prefill = fold.prefill_text(renderer, past, None) if "prefill" in renderer.parts else ""
     except (TemplcError, KeyError):
         return None
-    text = "".join(piece.text for piece in pieces).removesuffix(prefill)
+    text = text_of(pieces).removesuffix(prefill)
     size = sum(
         len(piece.text) for piece in takewhile(lambda piece: not piece.body, reversed(pieces))
     )

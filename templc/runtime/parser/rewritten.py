@@ -16,7 +16,7 @@ from templc.runtime.extend import cut
 from templc.runtime.messages import Reader
 from templc.runtime.parser.alphabet import STAND_INS, Alphabet
 from templc.runtime.parser.start import Start
-from templc.runtime.pieces import Piece
+from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Rewriter:
 
     def _overlap(self, closer: list[Piece], stop: str) -> list[Piece]:
         """What the stop holds beyond the closer: text of the next turn, which the model writes to end its own."""
-        text = "".join(piece.text for piece in closer)
+        text = text_of(closer)
         spelled = self.alphabet.outside(stop)
         rest = spelled[len(text) :] if spelled.startswith(text) else ""
         beyond = spelled in self.renderer.stop_strings or not text
