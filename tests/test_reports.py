@@ -24,7 +24,7 @@ DECLARED = {
         "<｜tool▁call▁end｜>",
         "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
     ),
-    # The report leaves the choice between the template's stripped parts and joining first; the spec declares the latter.
+    # The report leaves the choice between stripped parts, as the template has them, and joining first, as the spec has.
     "B56-gemma3": ("Namea fruit", "Name a fruit"),
 }
 """Where a declared deviation of a spec changes the reported value: what stands in place of what."""
