@@ -46,7 +46,8 @@ def test_a_new_spec_works_at_once(run: Run) -> None:
     status, out, err = run("new", "mine")
     assert (status, err) == (0, "") and out.startswith("wrote specs/mine.yaml\n")
     assert run("check", "specs/mine.yaml").out == "1 spec: no problems\n"
-    assert run("build").out == "wrote generated/mine.py\nwrote generated/__init__.py\n"
+    wrote = ["generated/mine.py", "generated/mine.json", "generated/__init__.py"]
+    assert run("build").out == "".join(f"wrote {path}\n" for path in wrote)
     assert run("render", "mine", "--text").out == run("render", "qwen3", "--text").out
     rendered = get_renderer("specs/mine.yaml").render_text(CALLING)
     assert '<|im_start|>assistant\na\n<call>f {"k": 1}</call><|im_end|>\n' in rendered
@@ -109,19 +110,23 @@ def test_check_of_what_cannot_be_read(run: Run) -> None:
 def test_build_writes_what_changed_and_nothing_else(run: Run) -> None:
     run("new", "one")
     run("new", "two", "--from", "qwen3")
-    assert run("build").out.count("wrote") == 3
-    assert run("build").out == "3 files up to date\n"
+    assert run("build").out.count("wrote") == 5
+    assert run("build").out == "5 files up to date\n"
     edit("specs/one.yaml", "<|im_start|>tool", "<|im_start|>result")
-    assert run("build").out == "wrote generated/one.py\n2 files up to date\n"
+    assert run("build").out == (
+        "wrote generated/one.py\nwrote generated/one.json\n3 files up to date\n"
+    )
     Path("specs/two.yaml").unlink()
-    assert "removed generated/two.py" in run("build").out
-    assert sorted(path.name for path in Path("generated").glob("*.py")) == ["__init__.py", "one.py"]
+    said = run("build").out
+    assert "removed generated/two.py" in said and "removed generated/two.json" in said
+    left = sorted(path.name for path in Path("generated").iterdir() if path.is_file())
+    assert left == ["__init__.py", "one.json", "one.py"]
 
 
 def test_build_check_shows_what_is_stale_and_writes_nothing(run: Run) -> None:
     run("new", "one")
     run("build")
-    assert run("build", "--check") == (0, "2 files up to date\n", "")
+    assert run("build", "--check") == (0, "3 files up to date\n", "")
     edit("specs/one.yaml", "<|im_start|>tool", "<|im_start|>result")
     before = Path("generated/one.py").read_bytes()
     status, out, err = run("build", "--check")
@@ -141,11 +146,15 @@ def test_build_check_shows_what_is_stale_and_writes_nothing(run: Run) -> None:
 def test_build_of_one_spec(run: Run) -> None:
     run("new", "one")
     found = run("build", "specs/one.yaml")
-    assert (found.status, found.out) == (0, "wrote generated/one.py\n")
+    assert (found.status, found.out) == (
+        0,
+        "wrote generated/one.py\nwrote generated/one.json\n",
+    )
     assert "does not list one: `templc build` without SPEC adds it" in found.err
     run("build")
     assert run("build", "specs/one.yaml").err == ""
-    assert run("build", "specs/one.yaml", "--out", "other").out == "wrote other/one.py\n"
+    other = run("build", "specs/one.yaml", "--out", "other").out
+    assert other == "wrote other/one.py\nwrote other/one.json\n"
 
 
 def test_build_never_overwrites_what_it_did_not_write(run: Run) -> None:

@@ -253,6 +253,8 @@ def test_no_generated_name_can_be_given_away() -> None:
     for path in sorted((spec_folder().parent / "generated").glob("*.py")):
         for word in module_names(ast.parse(path.read_text(encoding="utf-8"))):
             assert taken(word, "predicate") and taken(word, "loop variable"), (path.name, word)
+        for word in imported_classes(ast.parse(path.read_text(encoding="utf-8"))):
+            assert taken_class(word), (path.name, word)
 
 
 def module_names(module: ast.Module) -> Iterator[str]:
@@ -265,6 +267,12 @@ def module_names(module: ast.Module) -> Iterator[str]:
                 yield name
             case ast.Name(id=name) if hasattr(builtins, name) and name.islower():
                 yield name
+
+
+def imported_classes(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+            yield from (item.name for item in node.names if item.name[0].isupper())
 
 
 def test_words_of_python_and_of_the_language_are_taken() -> None:

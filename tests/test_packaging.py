@@ -41,7 +41,11 @@ def shipped() -> set[str]:
     code = {str(path.relative_to(ROOT)) for path in (ROOT / "templc").rglob("*.py")}
     data = {f"templc/{name}" for name in ("py.typed", "syntax/schema.json", "syntax/pattern.lark")}
     specs = {f"templc/specs/{path.name}" for path in (ROOT / "specs").iterdir()}
-    modules = {f"templc/generated/{path.name}" for path in (ROOT / "generated").glob("*.py")}
+    modules = {
+        f"templc/generated/{path.name}"
+        for pattern in ("*.py", "*.json")
+        for path in (ROOT / "generated").glob(pattern)
+    }
     return code | data | specs | modules
 
 

@@ -107,6 +107,7 @@ def _note_unlisted(built: Built, folder: Path) -> None:
     """A module that the index does not list is not found by name."""
     index = folder / "__init__.py"
     text = index.read_text(encoding="utf-8") if index.is_file() else ""
-    missing = [o.path.stem for o in built.outputs if f'"{o.path.stem}":' not in text]
+    modules = [output.path.stem for output in built.outputs if output.path.suffix == ".py"]
+    missing = [name for name in modules if f'"{name}":' not in text]
     if missing:
         note(f"{index} does not list {', '.join(missing)}: `templc build` without SPEC adds it")

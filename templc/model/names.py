@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+from templc import runtime
 from templc.model import expr
 from templc.model.filters import FILTERS
 from templc.runtime.renderer import Renderer
@@ -49,9 +50,13 @@ RESERVED = frozenset({*ROLES, *MESSAGE_FIELDS, *FACT_WORDS, *_WORDS})
 
 # Names that generated functions use for themselves.
 _LOCALS = frozenset({"m", "self", "out", "past", "future", "i", "j", "k", "cls"})
-_RUNTIME = frozenset(row.runtime for row in FILTERS.values() if row.runtime)
+_RUNTIME = frozenset(
+    name for row in FILTERS.values() for name in (row.runtime, row.parts) if name is not None
+)
 _MODULE = frozenset(name.lower() for name in (*dir(builtins), *keyword.kwlist, *keyword.softkwlist))
-_CLASSES = frozenset({"Past", "Future", "NamedTuple", "Message", "Renderer", "Writer", "Option"})
+_CLASSES = frozenset({"Past", "Future", "NamedTuple"}) | {
+    name for name in vars(runtime) if name[0].isupper()
+}
 _ATTRIBUTES = frozenset(dir(Renderer)) | {
     *(
         "head",
