@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import keyword
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
-from templc.emit.python import class_name as emitted_class_name
 from templc.model import expr
 from templc.model.expr import And, Cond, Const, Fact, Not, Or, Ref, RoleIs, Value
-from templc.model.names import RESERVED, class_name, fact_name, taken, taken_class, words_of
 from templc.model.spec import Choice, Hole, Leading, Literal, Loop, Run, Spec, Turn, Written
 from templc.model.steps import MAX_NESTING
 from templc.model.truth import MAX_TERMS, verdict
 from templc.pipeline import compile_source, load_class, spec_folder
 from templc.problems.problem import Problem
-from templc.registry import get_renderer, list_formats
-from templc.runtime.renderer import Renderer
 from templc.source.span import Source, Span
 
 SPEC = """\
@@ -49,6 +42,8 @@ prompt: PROMPT
 finish: FINISH
 texts: {intro: Hello}
 """
+
+
 PLACES = {
     "HEAD": "${system.content}",
     "USER": "u",
@@ -100,8 +95,14 @@ def test_the_tiny_spec_is_sound() -> None:
 # what may be read where: a condition, and the places where it may stand
 
 EVERYWHERE = {"HEAD", "USER", "OPENER", "PREFILL", "BODY", "TRAILER", "THAT", "PROMPT", "FINISH"}
+
+
 TURNS = {"USER", "BODY", "TRAILER"}
+
+
 PAST = TURNS | {"OPENER", "PREFILL", "THAT", "PROMPT", "FINISH"}
+
+
 READS: list[tuple[str, set[str]]] = [
     ("tools", EVERYWHERE),
     ("thinking is unset", EVERYWHERE),
@@ -239,86 +240,30 @@ def test_tests_fit_their_values(cond: str, fine: bool) -> None:
     assert len(found) <= 1
 
 
-# names
-
-
-def test_no_generated_name_can_be_given_away() -> None:
-    """Whatever a generated module or a renderer uses is refused: as option, predicate and loop variable."""
-    for name in list_formats():
-        renderer = get_renderer(name)
-        used = {*dir(Renderer), *vars(renderer)} - {*renderer.known_options}
-        for attribute in used:
-            if not attribute.startswith("_"):
-                assert taken(attribute, "option"), (name, attribute)
-    for path in sorted((spec_folder().parent / "generated").glob("*.py")):
-        for word in module_names(ast.parse(path.read_text(encoding="utf-8"))):
-            assert taken(word, "predicate") and taken(word, "loop variable"), (path.name, word)
-        for word in imported_classes(ast.parse(path.read_text(encoding="utf-8"))):
-            assert taken_class(word), (path.name, word)
-
-
-def module_names(module: ast.Module) -> Iterator[str]:
-    """Names that a generated module did not get from its spec: imported ones, builtins, parameters."""
-    for node in ast.walk(module):
-        match node:
-            case ast.ImportFrom(names=names):
-                yield from (item.name for item in names if item.name.islower())
-            case ast.arg(arg=name) if name != "_":
-                yield name
-            case ast.Name(id=name) if hasattr(builtins, name) and name.islower():
-                yield name
-
-
-def imported_classes(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
-            yield from (item.name for item in node.names if item.name[0].isupper())
-
-
-def test_words_of_python_and_of_the_language_are_taken() -> None:
-    for word in (*keyword.kwlist, *RESERVED):
-        assert word.startswith("_") or (taken(word, "option") and taken(word, "predicate")), word
-    assert taken_class("None") and taken_class("Past") and taken_class("Message")
-    for free in ("query", "final", "turn", "enable_thinking"):
-        assert not taken(free, "predicate") and not taken(free, "option")
-
-
-def test_class_names_are_those_of_the_emitter() -> None:
-    for name in ("qwen3", "deepseekv3_1", "a_b_c", "a__b"):
-        assert class_name(name) == emitted_class_name(name)
-
-
-CONTENT = Value(Ref("message", "content"))
-
-
-@pytest.mark.parametrize(
-    ("time", "term", "among", "name"),
-    [
-        ("previous", RoleIs("tool"), None, "previous_tool"),
-        ("next", RoleIs("tool"), RoleIs("user"), "next_tool_among_user"),
-        ("first", None, None, "first"),
-        ("later", And((RoleIs("user"), Not(RoleIs("tool")))), None, "later_user_and_not_tool"),
-        ("later", expr.Test("starts", CONTENT, "<｜a²ｂ>"), None, "later_content_starts_a"),
-        ("later", expr.Test("is", CONTENT, "\n__"), None, "later_content_is"),
-    ],
-)
-def test_fact_names_are_ascii_identifiers(
-    time: str, term: Cond | None, among: Cond | None, name: str
-) -> None:
-    assert fact_name(time, term, among) == name
-    assert name.isascii() and name.isidentifier()
-    assert term is None or words_of(term).isascii()
-
-
 # conditions that are always the same
 
+CONTENT = Value(Ref("message", "content"))
 CALLS = expr.Test("truth", Value(Ref("message", "calls")))
+
+
 ON = Value(Ref("option", "thinking"))
+
+
 FIRST = Fact("first", None, None, "first")
+
+
 LAST = Fact("last", None, None, "last")
+
+
 END = Fact("end", None, None, "end")
+
+
 NEXT = Fact("next", RoleIs("user"), None, "next_user")
+
+
 LATER = Fact("later", RoleIs("user"), None, "later_user")
+
+
 PREVIOUS = Fact("previous", RoleIs("user"), None, "previous_user")
 
 
@@ -353,9 +298,6 @@ VERDICTS: list[tuple[Cond, tuple[Cond, ...], bool | None]] = [
 @pytest.mark.parametrize(("cond", "given", "expected"), VERDICTS)
 def test_verdicts(cond: Cond, given: tuple[Cond, ...], expected: bool | None) -> None:
     assert verdict(cond, given) is expected
-
-
-# the model
 
 
 def test_roles_have_their_forms() -> None:

@@ -123,3 +123,9 @@ def fitting(name: str) -> tuple[str, ...]:
         for vocabulary in vocabularies.NAMES
         if wanted <= vocabularies.hf(vocabulary).get_added_vocab().keys()
     )
+
+
+@functools.cache
+def pairs() -> list[tuple[str, str]]:
+    """Every format with every real vocabulary that has its control tokens."""
+    return [(name, vocabulary) for name in FORMATS for vocabulary in fitting(name)]
