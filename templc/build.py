@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from templc.emit.header import MARK
-from templc.emit.index import emit_index
+from templc.emit.index import Entry, emit_index
 from templc.pipeline import Compilation, compile_path
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
 from templc.proofs import Proof
+from templc.workers import spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,6 @@ class Built:
 
     outputs: tuple[Output, ...]
     problems: tuple[Problem, ...]
-    compilations: tuple[Compilation, ...]
 
     @property
     def ok(self) -> bool:
@@ -67,26 +68,47 @@ def build(
 
     A demand of a spec (`extend.must_allow`) that is not proved is a problem, and nothing is written.
     """
-    compilations = tuple(compile_path(path, f"{path.parent.name}/{path.name}") for path in specs)
-    problems = tuple(problem for found in compilations for problem in found.problems)
-    good = [found for found in compilations if found.program is not None and found.problems.ok]
-    outputs: list[Output] = []
-    unproved = Problems()
-    for done, found in enumerate(good):
-        progress(done)
-        proof = Proof(found)
-        outputs += _pair(found, proof, out)
-        proof.demanded(unproved)
-    if index and len(good) == len(compilations):
-        programs = [found.checked() for found in good]
-        outputs.append(_output(out / "__init__.py", emit_index(programs)))
+    jobs = [_Job(path, f"{path.parent.name}/{path.name}", out) for path in specs]
+    made = spread(_make, jobs, progress)
+    good = [one for one in made if one.entry is not None]
+    outputs = [output for one in good for output in one.outputs]
+    if index and len(good) == len(made):
+        entries = [one.entry for one in good if one.entry is not None]
+        outputs.append(_output(out / "__init__.py", emit_index(entries)))
         outputs += [
             _output(path, None) for path in _orphans(out, {output.path for output in outputs})
         ]
-    built = Built(tuple(outputs), (*problems, *unproved, *_foreign(outputs)), compilations)
+    problems = tuple(problem for one in made for problem in one.problems)
+    built = Built(tuple(outputs), (*problems, *_foreign(outputs)))
     if not check and built.ok:
         _write(built.stale)
     return built
+
+
+class _Job(NamedTuple):
+    path: Path
+    name: str
+    out: Path
+
+
+@dataclass(slots=True)
+class _Made:
+    """What one spec gives; `entry` is None when it has errors, before any proof."""
+
+    problems: Problems
+    entry: Entry | None = None
+    outputs: tuple[Output, ...] = field(default=())
+
+
+def _make(job: _Job) -> _Made:
+    """Compile and prove one spec."""
+    found = compile_path(job.path, job.name)
+    if found.program is None or not found.problems.ok:
+        return _Made(found.problems)
+    proof = Proof(found)
+    outputs = _pair(found, proof, job.out)
+    proof.demanded(found.problems)
+    return _Made(found.problems, Entry(found.program.format, found.program.aliases), outputs)
 
 
 def _pair(found: Compilation, proof: Proof, out: Path) -> tuple[Output, Output]:

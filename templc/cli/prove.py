@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 
 import click
 
-from templc.cli.console import colored, paint, progress
+from templc.cli.console import colored, paint
 from templc.cli.failures import FINDING, InputError
-from templc.cli.formats import spec_path
 from templc.cli.inputs import option_values
+from templc.cli.proved import compiled, prove_all, recheck_all
 from templc.ir.interpret import runtime_options
-from templc.pipeline import Compilation, compile_path
+from templc.pipeline import Compilation
 from templc.problems.problem import Problems
 from templc.problems.render import render_text
 from templc.proof.demands import check_demands
 from templc.proof.stability import Stability, prove
-from templc.proofs import complaints
-from templc.registry import generated, list_formats
+from templc.registry import list_formats
 
 EPILOG = """\b
 Examples:
   templc prove qwen3
   templc prove qwen3 --witness 1           both renders, equal up to the dot
   templc prove qwen3 -o enable_thinking=false
+  templc prove --all                       a line a format
   templc prove --recheck                   check every stored proof
 """
 _STYLES = {"stable": "green", "never": "red", "if": "yellow", "refused": "dim"}
@@ -50,6 +49,7 @@ _STYLES = {"stable": "green", "never": "red", "if": "yellow", "refused": "dim"}
 @click.option(
     "--recheck", is_flag=True, help="Check stored certificates with the independent checker."
 )
+@click.option("--all", "every", is_flag=True, help="Every format, one line each.")
 def command(
     format: str | None,
     witness: int | None,
@@ -57,6 +57,7 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
     recheck: bool,
+    every: bool,
 ) -> int:
     """Show what may follow what without rewriting earlier text, proved for conversations of any length.
 
@@ -65,10 +66,12 @@ def command(
     status 1 when a demand of the spec (extend.must_allow) is not met, or a stored proof is not valid.
     """
     if recheck:
-        return _recheck([format] if format else list_formats())
+        return recheck_all([format] if format else list_formats())
+    if every:
+        return prove_all(list_formats())
     if format is None:
-        raise InputError("name a format, or check all stored proofs with --recheck")
-    compilation = _compiled(format)
+        raise InputError("name a format; --all proves every one, --recheck checks stored proofs")
+    compilation = compiled(format)
     program = compilation.checked()
     stability = prove(program, option_values(runtime_options(program), options), tools)
     if as_json:
@@ -78,11 +81,6 @@ def command(
     else:
         sys.stdout.write(_table(stability) + "\n")
     return _demands(compilation, stability)
-
-
-def _compiled(format: str) -> Compilation:
-    path = spec_path(format)
-    return compile_path(path, f"{path.parent.name}/{path.name}")
 
 
 def _witness(stability: Stability, number: int) -> str:
@@ -118,30 +116,3 @@ def _demands(compilation: Compilation, stability: Stability) -> int:
     check_demands(compilation.checked(), stability, problems)
     sys.stderr.write(render_text(problems, color=colored(sys.stderr)))
     return 0 if problems.ok else FINDING
-
-
-def _recheck(names: list[str]) -> int:
-    """Check the stored proof of each format."""
-    folder = Path(str(generated().__file__)).parent
-    bad = 0
-    with progress(len(names), "checking") as done:
-        for number, name in enumerate(names):
-            done(number)
-            compilation = _compiled(name)
-            path = folder / f"{compilation.checked().format}.json"
-            found = _stored_complaints(compilation, path)
-            bad += bool(found)
-            for text in found:
-                sys.stdout.write(f"{path.name}: {text}\n")
-    valid = len(names) - bad
-    sys.stdout.write(f"{valid} of {len(names)} stored proofs are valid\n")
-    return FINDING if bad else 0
-
-
-def _stored_complaints(compilation: Compilation, path: Path) -> list[str]:
-    if not path.is_file():
-        return ["there is no stored proof: run `templc build`"]
-    text = path.read_text(encoding="utf-8")
-    if json.loads(text).get("sha256") != compilation.digest:
-        return ["the proof is of another spec: run `templc build`"]
-    return complaints(compilation.checked(), text)

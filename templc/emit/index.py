@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from templc.emit.header import MARK
 from templc.emit.layout import Lines, literal
 from templc.emit.python import class_name
-from templc.ir.ops import Program
 from templc.version import VERSION
 
 
-def emit_index(programs: Sequence[Program]) -> str:
+class Entry(NamedTuple):
+    """A format as the index lists it."""
+
+    format: str
+    aliases: tuple[str, ...]
+
+
+def emit_index(entries: Sequence[Entry]) -> str:
     """The index module of a set of formats, in alphabetical order."""
     lines = Lines()
     lines.add(
@@ -20,7 +27,7 @@ def emit_index(programs: Sequence[Program]) -> str:
         '"""The generated renderers: class names by format, formats by alias."""',
         "",
     )
-    ordered = sorted(programs, key=lambda program: program.format)
+    ordered = sorted(entries)
     names = [f"{literal(item.format)}: {literal(class_name(item.format))}" for item in ordered]
     lines.listed("FORMATS = {", names, "}")
     lines.add("")

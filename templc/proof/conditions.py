@@ -21,7 +21,7 @@ from templc.proof.classes import MessageClass
 from templc.proof.joint import Place
 from templc.proof.letters import Letter
 from templc.proof.machine import State
-from templc.proof.minimise import Term, cover, holds, needed, packed, projected, unpacked
+from templc.proof.minimise import Term, cover, holds, packed, projected, thinned, unpacked
 from templc.proof.search import Case, Pair, Walk
 from templc.proof.vocabulary import Named, Values, Vocabulary, preference
 from templc.proof.words import Said, about, led, listed, placed
@@ -195,20 +195,31 @@ class Names:
         for case, kept in outcomes.items():
             for row in self.rows(place, case):
                 assert table.setdefault(row, kept) == kept, "a row decides the outcome"
-        found = self._shortest(columns, table, None)
+        # What is dropped before any role is the same whichever role is to be dropped last.
+        early = [at for at in range(len(columns)) if columns[at].rank < ROLE]
+        left, table = thinned(table, sorted(early, key=lambda at: columns[at].rank))
+        found = self._shortest(columns, left, table, None)
         roles = [at for at in found.columns if columns[at].rank == ROLE]
         if len(roles) < 2:
             return found
         # Several roles are named: "is not X" may say it with one, if X is the last to be dropped.
         every = [at for at, column in enumerate(columns) if column.rank == ROLE]
         return min(
-            [found, *(self._shortest(columns, table, at) for at in every)], key=lambda one: one.size
+            [found, *(self._shortest(columns, left, table, at) for at in every)],
+            key=lambda one: one.size,
         )
 
     def _shortest(
-        self, columns: list[Column], table: Mapping[int, bool], favourite: int | None
+        self,
+        columns: list[Column],
+        early: list[int],
+        table: Mapping[int, bool],
+        favourite: int | None,
     ) -> Condition:
+        """A shortest condition over the columns in `early` and those that are ranked as roles are or higher."""
         ranks = [column.rank + (at == favourite) / 2 for at, column in enumerate(columns)]
-        kept = needed(table, sorted(range(len(columns)), key=lambda at: ranks[at]))
+        late = [at for at in range(len(columns)) if columns[at].rank >= ROLE]
+        kept, table = thinned(table, sorted(late, key=lambda at: ranks[at]))
+        kept = sorted([*early, *kept])
         terms = cover(projected(table, kept))
-        return Condition(kept, terms, tuple(columns[at].said for at in kept))
+        return Condition(tuple(kept), terms, tuple(columns[at].said for at in kept))

@@ -86,13 +86,16 @@ def emit(ops: Ops, view: View) -> Emission:
 def joined(tokens: Iterator[Token] | Emission) -> Emission:
     """Tokens with neighbouring texts made one, empty ones left out."""
     found: list[Token] = []
+    text = ""
     for token in tokens:
-        before = found[-1] if found else None
-        if isinstance(token, Lit) and isinstance(before, Lit):
-            found[-1] = Lit(before.text + token.text)
-        elif token != Lit(""):
-            found.append(token)
-    return tuple(found)
+        if type(token) is Lit:
+            text += token.text
+            continue
+        if text:
+            found.append(Lit(text))
+            text = ""
+        found.append(token)
+    return (*found, Lit(text)) if text else tuple(found)
 
 
 def _op(op: Op, view: View) -> Iterator[Token]:

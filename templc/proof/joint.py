@@ -16,6 +16,7 @@ from typing import NamedTuple
 from templc.proof.classes import KEPT, MessageClass
 from templc.proof.emission import Emission, Match, compare, joined, owned, text_of
 from templc.proof.machine import Machine, State, view_back
+from templc.runtime.messages import Message
 
 PROMPT = "prompt"
 COMPLETION = "completion"
@@ -46,6 +47,11 @@ class Ending:
         return f"added {number}"
 
 
+# An emission, and which of the added messages wrote it; None: none did.
+Part = tuple[Emission, int | None]
+LAST = -1
+
+
 class Views(NamedTuple):
     """What the last message sees of the future: in the old render, and in the new one."""
 
@@ -59,6 +65,8 @@ class Joint:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._known: dict[object, Match] = {}
+        self._texts: dict[tuple[int, int], str] = {}
+        self._owned: dict[tuple[int, int], Emission] = {}
 
     def views(self, prompted: bool, ending: Ending, end: State) -> Views:
         """The two views of the last message; `end` is what the last added message sees."""
@@ -86,8 +94,8 @@ class Joint:
         behind = self.machine.after(past, ending.last)
         if self.head_changes(behind, ending.added) and (prompted or self._written(behind)):
             return Match("clash")
-        old, new = self.texts(prompted, past, ending, end)
-        match = compare(old, new)
+        old, new = self._parts(prompted, past, ending, end)
+        match = compare(self._whole(old, ending), self._whole(new, ending))
         if match.kind != "unclear":
             return match
         differ = list(self._differ(old, new, ending))
@@ -100,20 +108,27 @@ class Joint:
         self, prompted: bool, past: State, ending: Ending, end: State
     ) -> tuple[Emission, Emission]:
         """The two texts from the last message on; the new one is whole."""
+        old, new = self._parts(prompted, past, ending, end)
+        return self._whole(old, ending), self._whole(new, ending)
+
+    def _parts(
+        self, prompted: bool, past: State, ending: Ending, end: State
+    ) -> tuple[list[Part], list[Part]]:
+        """The two texts from the last message on, as emissions of one message or of none."""
         machine, views = self.machine, self.views(prompted, ending, end)
         behind = machine.after(past, ending.last)
-        old = [owned(machine.emission(ending.last, past, views.old), "last")]
-        old.append(machine.written_at_end("finish", behind))
-        old += [machine.written_at_end("prompt", behind)] if prompted else []
+        old: list[Part] = [(machine.emission(ending.last, past, views.old), LAST)]
+        old.append((machine.written_at_end("finish", behind), None))
+        old += [(machine.written_at_end("prompt", behind), None)] if prompted else []
         if ending.answered:
-            old.append(owned(machine.sampled(ending.added[0], behind), ending.owner(0)))
-        new = [owned(machine.emission(ending.last, past, views.new), "last")]
+            old.append((machine.sampled(ending.added[0], behind), 0))
+        new: list[Part] = [(machine.emission(ending.last, past, views.new), LAST)]
         seen = view_back(machine, ending.added, end)
         for number, found in enumerate(ending.added):
-            new.append(owned(machine.emission(found, behind, seen[number]), ending.owner(number)))
+            new.append((machine.emission(found, behind, seen[number]), number))
             behind = machine.after(behind, found)
-        new.append(machine.written_at_end("finish", behind))
-        return _whole(old), _whole(new)
+        new.append((machine.written_at_end("finish", behind), None))
+        return old, new
 
     def head_changes(self, behind: State, added: tuple[MessageClass, ...]) -> bool:
         """Whether an added message puts something into the head."""
@@ -129,18 +144,35 @@ class Joint:
             self.machine.written_at_end("finish", behind)
         )
 
-    def _differ(self, old: Emission, new: Emission, ending: Ending) -> Iterator[bool]:
+    def _differ(self, old: list[Part], new: list[Part], ending: Ending) -> Iterator[bool]:
         """Whether the texts differ, for some examples of the classes."""
-        settings, around = self.machine.settings, (ending.last, *ending.added)
-        names = ["last", *(ending.owner(number) for number in range(len(ending.added)))]
+        around = (*ending.added, ending.last)
         for rank in range(KEPT if all(found.examples for found in around) else 0):
-            owners = {
-                name: found.examples[min(rank, len(found.examples) - 1)][1]
-                for name, found in zip(names, around, strict=True)
-            }
-            texts = [text_of(one, owners, settings) for one in (old, new)]
+            chosen = [found.examples[min(rank, len(found.examples) - 1)][1] for found in around]
+            texts = ["".join(self._text(part, chosen) for part in parts) for parts in (old, new)]
             yield not texts[1].startswith(texts[0])
 
+    def _text(self, part: Part, chosen: list[Message]) -> str:
+        """The text of a part on examples of the added messages and, at the end, of the last one."""
+        emission, number = part
+        message = chosen[LAST if number is None else number]
+        # Both are kept by the machine as long as this is.
+        key = (id(emission), id(message))
+        if key not in self._texts:
+            owners = {} if number is None else {"m": message}
+            self._texts[key] = text_of(emission, owners, self.machine.settings)
+        return self._texts[key]
 
-def _whole(parts: list[Emission]) -> Emission:
-    return joined(tuple(token for part in parts for token in part))
+    def _whole(self, parts: list[Part], ending: Ending) -> Emission:
+        return joined(tuple(token for part in parts for token in self._named(part, ending)))
+
+    def _named(self, part: Part, ending: Ending) -> Emission:
+        """The emission of a part with the name of its message."""
+        emission, number = part
+        if number is None:
+            return emission
+        key = (id(emission), number)
+        if key not in self._owned:
+            name = "last" if number == LAST else ending.owner(number)
+            self._owned[key] = owned(emission, name)
+        return self._owned[key]

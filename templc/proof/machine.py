@@ -58,6 +58,7 @@ class Machine:
         self.past_facts = _past_facts(program, self.registers)
         self.future_facts = tuple(program.future)
         self.lead = lead_tests(program, settings)
+        self._seen_at_end: dict[tuple[bool, bool], State] = {}
         # The past of the first message, and what the last message of a finished conversation can see: without and
         # with a generation prompt.
         self.start = (*(rules.start(fact) for fact in self.past_facts), *(False for _ in self.lead))
@@ -78,6 +79,7 @@ class Machine:
         self._before: dict[tuple[State, MessageClass], State] = {}
         self._admits: dict[tuple[State, MessageClass], bool] = {}
         self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
+        self._samples: dict[tuple[MessageClass, State], Emission] = {}
         self._known_ends: dict[tuple[str, State], Emission] = {}
 
     def __repr__(self) -> str:
@@ -87,7 +89,12 @@ class Machine:
 
     def end(self, *, prompt: bool = False, live: bool = False) -> State:
         """What the last message sees of the future."""
-        return tuple(rules.start(fact, end=not prompt, live=live) for fact in self.future_facts)
+        key = (prompt, live)
+        if key not in self._seen_at_end:
+            self._seen_at_end[key] = tuple(
+                rules.start(fact, end=not prompt, live=live) for fact in self.future_facts
+            )
+        return self._seen_at_end[key]
 
     def after(self, past: State, found: MessageClass) -> State:
         """The past state behind a message."""
@@ -224,6 +231,12 @@ class Machine:
 
     def sampled(self, found: MessageClass, past: State) -> Emission:
         """What the model samples when it answers so, less what the prompt already holds."""
+        key = (found, past)
+        if key not in self._samples:
+            self._samples[key] = self._sample(*key)
+        return self._samples[key]
+
+    def _sample(self, found: MessageClass, past: State) -> Emission:
         facts = self.facts(past, self.end(live=True))
         view = View(found.role, self._bits(found, past), facts, self.settings, "m")
         return without(emit(self._sampled, view), self.written_at_end("prefill", past))

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import TypeVar
 
 Row = tuple[bool, ...]
 Term = tuple[bool | None, ...]
+Outcome = TypeVar("Outcome")
 
 
 def packed(bits: Iterable[bool]) -> int:
@@ -28,22 +30,33 @@ def unpacked(row: int, columns: Sequence[int]) -> Row:
 
 def needed(rows: Mapping[int, object], order: Sequence[int]) -> tuple[int, ...]:
     """The columns that are left when each in `order` is dropped if the others still decide the outcome."""
-    kept, table = set(order), dict(rows)
-    for column in order:
-        fewer = _without(table, ~(1 << column))
-        if fewer is not None:
-            table = fewer
-            kept.remove(column)
-    return tuple(sorted(kept))
+    return tuple(sorted(thinned(rows, order)[0]))
 
 
-def _without(rows: Mapping[int, object], mask: int) -> dict[int, object] | None:
-    """The rows without a column; None where two that are then alike have different outcomes."""
-    fewer: dict[int, object] = {}
-    for row, outcome in rows.items():
-        if fewer.setdefault(row & mask, outcome) != outcome:
-            return None
-    return fewer
+def thinned(
+    rows: Mapping[int, Outcome], order: Sequence[int]
+) -> tuple[list[int], dict[int, Outcome]]:
+    """The columns in `order` that are left, and the rows with all others of them blanked."""
+    number = {outcome: at for at, outcome in enumerate(dict.fromkeys(rows.values()))}
+    size = len(number).bit_length()
+    # The outcome stands in the lowest bits, so that dropping columns is one step for each row.
+    table = {row << size | number[outcome] for row, outcome in rows.items()}
+    kept, dropped = list[int](), 0
+    todo = [tuple(order)]
+    while todo:
+        # Where many can go together, each of them could go in turn; so the result is that of one by one.
+        columns = todo.pop()
+        bits = sum(1 << column for column in columns)
+        mask = ~(bits << size)
+        fewer = {row & mask for row in table}
+        if len({row >> size for row in fewer}) == len(fewer):
+            table, dropped = fewer, dropped | bits
+        elif len(columns) == 1:
+            kept += columns
+        else:
+            half = len(columns) // 2
+            todo += [columns[half:], columns[:half]]
+    return kept, {row & ~dropped: outcome for row, outcome in rows.items()}
 
 
 def projected(rows: Mapping[int, bool], columns: Sequence[int]) -> dict[Row, bool]:

@@ -30,7 +30,7 @@ class CutOff(Exception):
     """The search was stopped by its limit, so nothing is proved."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """All conversations that end in the same past state with the same changes; `word` is a shortest of them."""
 
@@ -39,7 +39,7 @@ class Node:
     word: tuple[Letter, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """One way to stand at a joint: a node, the messages around the joint, and what the last added one sees."""
 
@@ -48,16 +48,12 @@ class Case:
     answer: Letter | None
     next: Letter | None
     end: State
+    ending: Ending
 
     @property
     def added(self) -> tuple[Letter, ...]:
         """The letters behind the last message."""
         return tuple(found for found in (self.answer, self.next) if found is not None)
-
-    @property
-    def ending(self) -> Ending:
-        added = tuple(found.sample for found in self.added)
-        return Ending(self.last.sample, added, self.answer is not None)
 
     @property
     def length(self) -> int:
@@ -78,6 +74,7 @@ class Walk:
         self.pairs = self._pairs(places)
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
         self.explained: dict[Pair, tuple[Any, ...]] = {}
+        self._outcomes: dict[Place, dict[Case, bool]] = {}
         self.nodes = self._nodes()
 
     def _small_enough(self, nodes: int) -> None:
@@ -188,13 +185,20 @@ class Walk:
     def _around(self, place: Place, node: Node, last: Letter) -> Iterator[Case]:
         for answer, then in self._added(place):
             past, fits = self.machine.after(node.past, last.sample), True
-            for letter in (answer, then):
-                if letter is not None:
-                    fits = fits and self.machine.admits(past, letter.sample)
-                    past = self.machine.after(past, letter.sample)
+            added = tuple(letter.sample for letter in (answer, then) if letter is not None)
+            for found in added:
+                fits = fits and self.machine.admits(past, found)
+                past = self.machine.after(past, found)
             if fits:
+                ending = Ending(last.sample, added, answer is not None)
                 for end in self.machine.ends:
-                    yield Case(node, last, answer, then, end)
+                    yield Case(node, last, answer, then, end, ending)
+
+    def outcomes(self, place: Place) -> dict[Case, bool]:
+        """For every case of a place, whether everything that was written is kept."""
+        if place not in self._outcomes:
+            self._outcomes[place] = {case: self.outcome(place, case) for case in self.cases(place)}
+        return self._outcomes[place]
 
     def outcome(self, place: Place, case: Case) -> bool:
         """Whether everything that was written is kept."""

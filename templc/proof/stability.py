@@ -265,13 +265,12 @@ def _explored(machine: Machine, places: Sequence[Place]) -> Walk:
     """The walk of a machine with every outcome computed, so that `machine.wanted` is complete."""
     walk = Walk(Alphabet(machine), places, doubt=True)
     for place in places:
-        for case in walk.cases(place):
-            walk.outcome(place, case)
+        walk.outcomes(place)
     return walk
 
 
 def _cell(walk: Walk, names: Names, place: Place) -> Cell:
-    outcomes = {case: walk.outcome(place, case) for case in walk.cases(place)}
+    outcomes = walk.outcomes(place)
     changing = [case for case, kept in outcomes.items() if not kept]
     if not outcomes:
         return Cell(place, "refused", None, Reason("", ()), None)
@@ -290,7 +289,7 @@ def _sure(sure: Walk, cell: Cell) -> Cell:
     """A cell as it is, unless its verdict rests on texts that no example shows to differ."""
     if cell.verdict in ("stable", "refused"):
         return cell
-    outcomes = {case: sure.outcome(cell.place, case) for case in sure.cases(cell.place)}
+    outcomes = sure.outcomes(cell.place)
     kept = sum(outcomes.values())
     same = kept == 0 if cell.verdict == "never" else 0 < kept < len(outcomes)
     if same and cell.condition is not None:

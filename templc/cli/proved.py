@@ -1,0 +1,83 @@
+"""`templc prove --all` and `--recheck`: every format at once, one process a core.
+
+prove_all(["qwen3", ...])      a line a format: how many boundaries are stable, and how it is used append-only
+recheck_all(["qwen3", ...])    the complaints of the independent checker about stored proofs
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from templc.cli.console import colored, paint, progress
+from templc.cli.failures import FINDING
+from templc.cli.formats import spec_path
+from templc.pipeline import Compilation, compile_path
+from templc.proof.stability import prove
+from templc.proofs import complaints
+from templc.registry import generated
+from templc.workers import spread
+
+VERDICTS = ("stable", "stable if", "never", "refused", "not proved")
+_STYLES = {"stable": "green", "stable if": "yellow", "never": "red", "not proved": "red"}
+
+
+def compiled(format: str) -> Compilation:
+    """A format by name or path, compiled."""
+    path = spec_path(format)
+    return compile_path(path, f"{path.parent.name}/{path.name}")
+
+
+def prove_all(names: list[str]) -> int:
+    """Print one line a format, for default options and without tools."""
+    with progress(len(names), "proving") as done:
+        found = spread(_count, names, done)
+    on = colored(sys.stdout)
+    width = max(map(len, names)) + 2
+    lines = ["format".ljust(width) + "".join(name.rjust(12) for name in VERDICTS)]
+    for name, counts in zip(names, found, strict=True):
+        cells = [_number(counts[verdict], verdict, on) for verdict in VERDICTS]
+        lines.append((name.ljust(width) + "".join(cells)).rstrip())
+    sum_of = Counter[str]()
+    for counts in found:
+        sum_of.update(counts)
+    lines.append(
+        f"{len(names)} formats".ljust(width)
+        + "".join(str(sum_of[verdict]).rjust(12) for verdict in VERDICTS)
+    )
+    sys.stdout.write("\n".join(lines) + "\n")
+    return FINDING if sum_of["not proved"] else 0
+
+
+def _count(name: str) -> Counter[str]:
+    return Counter(cell.verdict for cell in prove(compiled(name).checked()).cells)
+
+
+def _number(count: int, verdict: str, on: bool) -> str:
+    text = str(count or "-").rjust(12)
+    return paint(text, _STYLES[verdict], True) if on and count and verdict in _STYLES else text
+
+
+def recheck_all(names: list[str]) -> int:
+    """Check the stored proof of each format."""
+    with progress(len(names), "checking") as done:
+        found = spread(_stored_complaints, names, done)
+    for name, said in zip(names, found, strict=True):
+        sys.stdout.writelines(f"{name}.json: {text}\n" for text in said)
+    valid = sum(not said for said in found)
+    sys.stdout.write(f"{valid} of {len(names)} stored proofs are valid\n")
+    return FINDING if valid < len(names) else 0
+
+
+def _stored_complaints(name: str) -> list[str]:
+    compilation = compiled(name)
+    folder = Path(str(generated().__file__)).parent
+    path = folder / f"{compilation.checked().format}.json"
+    if not path.is_file():
+        return ["there is no stored proof: run `templc build`"]
+    text = path.read_text(encoding="utf-8")
+    if json.loads(text).get("sha256") != compilation.digest:
+        return ["the proof is of another spec: run `templc build`"]
+    return complaints(compilation.checked(), text)

@@ -1,0 +1,41 @@
+"""Work on many specs at once: one process a core, results in the order of the jobs.
+
+spread(prove_one, jobs, progress)      [prove_one(job) for job in jobs], with the finished ones counted
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+FEW = 4
+
+
+def spread(
+    work: Callable[[Job], Result],
+    jobs: Sequence[Job],
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Result]:
+    """The result of every job. `work` is a function of a module, jobs and results can be pickled.
+
+    A few jobs are done here, since processes take longer to start. What a job raises is raised, the first one's first.
+    """
+    cores = min(os.cpu_count() or 1, len(jobs))
+    if cores < 2 or len(jobs) < FEW:
+        return [_counted(work(job), number, progress) for number, job in enumerate(jobs, 1)]
+    # Started anew, not forked: a copy of a process with threads may stop for ever.
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+        futures = [pool.submit(work, job) for job in jobs]
+        for done, _ in enumerate(as_completed(futures), 1):
+            progress(done)
+        return [future.result() for future in futures]
+
+
+def _counted(result: Result, done: int, progress: Callable[[int], None]) -> Result:
+    progress(done)
+    return result
