@@ -12,6 +12,7 @@ from templc.cli.console import colored, paint
 from templc.cli.failures import FINDING, InputError
 from templc.cli.inputs import option_values
 from templc.cli.proved import compiled, prove_all, recheck_all
+from templc.cli.token_level import TokenLevel
 from templc.ir.interpret import runtime_options
 from templc.pipeline import Compilation
 from templc.problems.problem import Problems
@@ -25,6 +26,7 @@ Examples:
   templc prove qwen3
   templc prove qwen3 --witness 1           both renders, equal up to the dot
   templc prove qwen3 -o enable_thinking=false
+  templc prove qwen3 --tokenizer DIR       where merges may cross, for this tokenizer
   templc prove --all                       a line a format
   templc prove --recheck                   check every stored proof
 """
@@ -49,6 +51,12 @@ _STYLES = {"stable": "green", "never": "red", "if": "yellow", "refused": "dim"}
 @click.option(
     "--recheck", is_flag=True, help="Check stored certificates with the independent checker."
 )
+@click.option(
+    "--tokenizer",
+    "tokenizer",
+    metavar="T",
+    help="Whose merges are looked at: a tokenizer.json, a folder, OWNER/NAME of the hub, or a demo vocabulary.",
+)
 @click.option("--all", "every", is_flag=True, help="Every format, one line each.")
 def command(
     format: str | None,
@@ -57,12 +65,14 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
     recheck: bool,
+    tokenizer: str | None,
     every: bool,
 ) -> int:
     """Show what may follow what without rewriting earlier text, proved for conversations of any length.
 
     FORMAT is a name or the path of a spec file. Rows are what a conversation ends with, columns the role of the next
-    message. `stable if` is followed by the exact condition, `never` by the line of the spec that decides it. Exit
+    message. `stable if` is followed by the exact condition, `never` by the line of the spec that decides it. The last
+    part says at which of these boundaries no merge of the tokenizer can join old text and new. Exit
     status 1 when a demand of the spec (extend.must_allow) is not met, or a stored proof is not valid.
     """
     if recheck:
@@ -75,11 +85,12 @@ def command(
     program = compilation.checked()
     stability = prove(program, option_values(runtime_options(program), options), tools)
     if as_json:
-        sys.stdout.write(json.dumps(stability.to_json(), ensure_ascii=False, indent=1) + "\n")
+        data = {**stability.to_json(), "token_level": TokenLevel.of(stability, tokenizer).to_json()}
+        sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
     elif witness is not None:
         sys.stdout.write(_witness(stability, witness).rstrip("\n") + "\n")
     else:
-        sys.stdout.write(_table(stability) + "\n")
+        sys.stdout.write(f"{_table(stability)}\n\n{TokenLevel.of(stability, tokenizer)}\n")
     return _demands(compilation, stability)
 
 

@@ -1,0 +1,89 @@
+"""Cuts: for each boundary, which text ends what was written and which begins what is appended.
+
+    cuts(prove(qwen3))[Place("prompt", "assistant")]    {Cut("<|im_start|>assistant\\n", None), ...}
+
+From the search alone, no tokenizer: every way to stand at a boundary where the earlier text is kept. `None` stands for
+text that is not known, of a message or of the tools. Whether tokens keep at a cut is the question of `token_level`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from templc.proof.emission import Emission, Fork, Hole, Lit, Loop, compare
+from templc.proof.joint import Place
+from templc.proof.search import Case
+from templc.proof.stability import Stability
+
+
+class Cut(NamedTuple):
+    """left: how the old text ends. right: how what is appended begins. None: as a message has it."""
+
+    left: str | None
+    right: str | None
+
+
+def cuts(stability: Stability) -> dict[Place, frozenset[Cut]]:
+    """The cuts of every boundary where something can be appended; RuntimeError where the search was cut off."""
+    found: dict[Place, frozenset[Cut]] = {}
+    for place in (cell.place for cell in stability.cells):
+        here: dict[tuple[Emission, Emission], None] = {}
+        for case, kept in stability.walk.outcomes(place).items():
+            if kept:
+                here.setdefault(_texts(stability, place, case))
+        every = frozenset(cut for old, rest in here for cut in _cuts(old, rest))
+        if every:
+            found[place] = every
+    return found
+
+
+def _texts(stability: Stability, place: Place, case: Case) -> tuple[Emission, Emission]:
+    """The old text from the last message on, and what the new one has behind it."""
+    joint = stability.walk.joint
+    old, new = joint.texts(place.prompted, case.node.past, case.ending, case.end)
+    return old, compare(old, new).rest
+
+
+def _cuts(old: Emission, rest: Emission) -> list[Cut]:
+    # Where nothing is appended nothing meets; where the last message wrote nothing, the head or an earlier one ends.
+    return [Cut(left or None, right) for left in _ends(old) for right in _starts(rest) - {""}]
+
+
+def _starts(emission: Emission) -> set[str | None]:
+    """How the text begins; "" where it may be empty."""
+    found: set[str | None] = {""}
+    for token in emission:
+        if isinstance(token, Lit):
+            return (found - {""}) | {token.text}
+        found |= _starts_of(token)
+    return found
+
+
+def _starts_of(token: Hole | Loop | Fork) -> set[str | None]:
+    match token:
+        case Hole():
+            return {None}
+        case Fork(_, then, otherwise):
+            return _starts(then) | _starts(otherwise)
+        case Loop(open=opening, do=do):
+            return _starts((*opening, *do))
+
+
+def _ends(emission: Emission) -> set[str | None]:
+    """How the text ends; "" where it may be empty. A text that ends a longer one is given with all that precedes it."""
+    found: set[str | None] = {""}
+    for token in reversed(emission):
+        if isinstance(token, Lit):
+            return (found - {""}) | {token.text}
+        found |= _ends_of(token)
+    return found
+
+
+def _ends_of(token: Hole | Loop | Fork) -> set[str | None]:
+    match token:
+        case Hole():
+            return {None}
+        case Fork(_, then, otherwise):
+            return _ends(then) | _ends(otherwise)
+        case Loop(do=do, close=close):
+            return _ends((*do, *close))
