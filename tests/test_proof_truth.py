@@ -12,6 +12,7 @@ import pytest
 from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
 from templc.proof.stability import Stability, prove
+from tests.stable_fuzz import search
 from tests.support.formats import FORMATS, option_sets, program
 from tests.support.proof_truth import CORE, SMALL, agreed, cell_errors, check, replays, sampled_by
 
@@ -85,3 +86,10 @@ def test_every_witness_replays(name: str, options: dict[str, object]) -> None:
         if cell.witness is not None:
             assert replays(name, options, cell.witness) == [], cell.place
             assert cell.witness.kept < sum(map(len, cell.witness.before))
+
+
+@pytest.mark.parametrize("name", ("qwen3", "kimi_k2", "llama3", "role_colon"))
+def test_no_random_conversation_breaks_what_is_called_stable(name: str) -> None:
+    """Few here; `python -m tests.stable_fuzz` draws a hundred thousand a format."""
+    tally = search(name, {}, 300)
+    assert tally.conversations > 50 and tally.stable > 50
