@@ -123,6 +123,8 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
 def _inline(inline: InlineReasoning) -> str:
     """The call on one line, or one argument a line, as an argument eight columns in."""
     parts = [literal(text) for text in (inline.open, inline.close, inline.content)]
+    if inline.reasoning != "newlines":
+        parts.append(literal(inline.reasoning))
     one = f"InlineReasoning({', '.join(parts)})"
     if columns(one) + 8 + len("inline_reasoning=,") <= 100:
         return one

@@ -16,6 +16,7 @@ from templc.runtime.encoders import (
     coder_xml,
     drop_spans,
     gemma_declaration,
+    gemma_python_value,
     gemma_value,
     mistral_tool,
     typescript,
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "json": lambda value, _: to_json(value),
     "json_compact": lambda value, _: to_json(value, separators=(",", ":")),
     "json_indent": lambda value, _: to_json(value, indent=4),
+    "json_indent_2": lambda value, _: to_json(value, indent=2),
     "text_or_json": lambda value, _: text_or_json(value),
     "text_or_python": lambda value, _: text_or_python(value),
     "python": lambda value, _: to_python(value),
@@ -57,6 +59,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "mistral_tool": lambda value, _: mistral_tool(value),
     "typescript": lambda value, _: typescript(value),
     "gemma": lambda value, _: gemma_value(value),
+    "gemma_python": lambda value, _: gemma_python_value(value),
     "gemma_declaration": lambda value, _: gemma_declaration(value),
 }
 

@@ -33,7 +33,9 @@ def message_rules(program: Program) -> MessageRules:
     rules, inline = program.rules, program.rules.inline_reasoning
     return MessageRules(
         content=rules.content,
-        inline_reasoning=InlineReasoning(inline.open, inline.close, inline.content)
+        inline_reasoning=InlineReasoning(
+            inline.open, inline.close, inline.content, inline.reasoning
+        )
         if inline
         else None,
         lists=rules.lists,

@@ -97,7 +97,10 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
         content=_filter(fields, problems),
         inline_reasoning=(
             spec.InlineReasoning(
-                inline.text("open"), inline.text("close"), _filter(inline, problems)
+                inline.text("open"),
+                inline.text("close"),
+                _filter(inline, problems),
+                inline.text("reasoning") or "newlines",
             )
             if inline.present
             else None

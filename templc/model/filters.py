@@ -102,6 +102,13 @@ FILTERS: dict[str, Filter] = {
             runtime="to_json",
         ),
         Filter(
+            "json_indent_2",
+            "any",
+            "to_json({0}, indent=2)",
+            "JSON over several lines, two blanks deep",
+            runtime="to_json",
+        ),
+        Filter(
             "text_or_json",
             "any",
             "text_or_json({0})",
@@ -173,6 +180,14 @@ FILTERS: dict[str, Filter] = {
             'a value as Gemma 4 writes it: strings in <|"|>, keys sorted',
             runtime="gemma_value",
             parts="gemma_value_parts",
+        ),
+        Filter(
+            "gemma_python",
+            "any",
+            "gemma_python_value({0})",
+            "as `gemma`, with None where JSON has null",
+            runtime="gemma_python_value",
+            parts="gemma_python_value_parts",
         ),
         Filter(
             "gemma_declaration",

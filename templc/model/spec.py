@@ -129,6 +129,7 @@ class InlineReasoning:
     open: str
     close: str
     content: str
+    reasoning: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from templc.runtime.encoders import coder_xml as coder_xml
 from templc.runtime.encoders import drop_spans as drop_spans
 from templc.runtime.encoders import gemma_declaration as gemma_declaration
 from templc.runtime.encoders import gemma_declaration_parts as gemma_declaration_parts
+from templc.runtime.encoders import gemma_python_value as gemma_python_value
+from templc.runtime.encoders import gemma_python_value_parts as gemma_python_value_parts
 from templc.runtime.encoders import gemma_value as gemma_value
 from templc.runtime.encoders import gemma_value_parts as gemma_value_parts
 from templc.runtime.encoders import mistral_tool as mistral_tool

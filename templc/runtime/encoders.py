@@ -192,27 +192,41 @@ def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
     return _parts(kind, _value(value))
 
 
+def gemma_python_value(value: object) -> str:
+    """As `gemma_value`, with None where JSON has null."""
+    return _value(value, null="None").replace(_MARK, _QUOTE)
+
+
+def gemma_python_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
+    """The same in parts: the quotes, which are control tokens, and what `kind` wraps."""
+    return _parts(kind, _value(value, null="None"))
+
+
 def _parts(kind: Callable[[str], str], text: str) -> list[str]:
     first, *rest = (kind(part) for part in text.split(_MARK))
     return [first, *(part for one in rest for part in (_QUOTE, one))]
 
 
-def _value(value: object, *, quoted_keys: bool = False) -> str:
+def _value(value: object, *, quoted_keys: bool = False, null: str = "null") -> str:
     match value:
         case None:
-            return "null"
+            return null
         case str():
             return _quoted(value)
         case bool():
             return "true" if value else "false"
         case Mapping():
             entries = [
-                f"{_value(key) if quoted_keys else key}:{_value(inner, quoted_keys=quoted_keys)}"
+                f"{_value(key) if quoted_keys else key}:{_value(inner, quoted_keys=quoted_keys, null=null)}"
                 for key, inner in dictsort(value)
             ]
             return "{" + ",".join(entries) + "}"
         case list() | tuple():
-            return "[" + ",".join(_value(one, quoted_keys=quoted_keys) for one in value) + "]"
+            return (
+                "["
+                + ",".join(_value(one, quoted_keys=quoted_keys, null=null) for one in value)
+                + "]"
+            )
         case _:
             return str(value)
 
@@ -330,5 +344,6 @@ def drop_spans(text: str, marks: str) -> str:
 
 PARTS: Mapping[str, Callable[[Callable[[str], str], Any], list[str]]] = {
     "gemma": gemma_value_parts,
+    "gemma_python": gemma_python_value_parts,
     "gemma_declaration": gemma_declaration_parts,
 }

@@ -106,11 +106,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class InlineReasoning:
-    """Reasoning inside content: between `open` and `close`; `content` filters what follows."""
+    """Reasoning inside content, between `open` and `close`; `content` filters what follows, `reasoning` the thoughts."""
 
     open: str
     close: str
     content: str = ""
+    reasoning: str = "newlines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +214,11 @@ class Reader:
         inline = self.rules.inline_reasoning
         if inline is None or inline.close not in content:
             return content, None
-        thought = (
-            content.partition(inline.close)[0].rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
-        )
+        before = content.partition(inline.close)[0]
+        if inline.reasoning == "whole":
+            thought = before.rpartition(inline.open)[2]
+        else:
+            thought = before.rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
         return _FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
 
     def _calls(self, raw: object, role: str) -> tuple[Call, ...]:

@@ -27,6 +27,14 @@ REFUSED: dict[tuple[str, str], str] = {
         "deepseek_r1",
         "the template writes no more than one round of tool calls",
     ): "the template writes later rounds without their header, and never closes the results before them",
+    (
+        "stepfun_formalizer",
+        "a system message must stand first",
+    ): "the template keeps the last one only",
+    (
+        "cohere2",
+        "a system message must stand first",
+    ): "the template moves it to the head",
     ("olmo3_instruct", "a system message must stand first"): "a later one changes the head",
     ("gpt_oss", "a message can hold one tool call"): "the template drops the others in silence",
     (
@@ -53,6 +61,10 @@ REFUSED: dict[tuple[str, str], str] = {
 
 # What we write and the template refuses: (format, words that the template's error holds) -> why that does no harm.
 WRITTEN: dict[tuple[str, str], str] = {
+    (
+        "gemma4_early",
+        "can only concatenate str",
+    ): "the template fails on a result with neither a name nor the id of a call",
     (ANY, "No user query found in messages"): "an extension may still bring the query",
     (
         ANY,
@@ -70,7 +82,7 @@ DIFFERENT: dict[tuple[str, tuple[str, ...]], str] = {
         name,
         (shape,),
     ): "the template writes the prompt inside its loop over the messages behind the system's"
-    for name in ("granite_3_1", "granite_3_3")
+    for name in ("granite_3_1", "granite_3_3", "granite_speech_3_3")
     for shape in ("s", "s.empty", "s.space")
 }
 

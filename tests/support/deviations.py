@@ -136,6 +136,7 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("deepseek_r1", "tool_loop"): lambda _: _ROUNDS,
     ("deepseek_r1_distill", "tool_loop"): lambda _: _ROUNDS,
     ("deepseek_v2_5", "tool_loop"): lambda _: _ROUNDS,
+    ("stepfun_formalizer", "tool_loop"): lambda _: _ROUNDS,
     ("deepseekv3", "none_content"): lambda _: (
         "<｜begin▁of▁sentence｜><｜User｜>time?<｜Assistant｜>"
         + _CALLED.format("now", "{}")
@@ -143,12 +144,18 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ),
     ("granite_3_1", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
     ("granite_3_3", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
+    ("granite_speech_3_3", "only_system"): (
+        lambda text: text + "<|start_of_role|>assistant<|end_of_role|>"
+    ),
     ("mistral_v0_3", "equal_users"): _once,
     ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
     ("qwen3_5", "no_query"): lambda _: _GREETING,
     ("qwen3_5_small", "no_query"): lambda _: _GREETING,
     ("qwen3_6", "no_query"): lambda _: _GREETING,
+    ("ornith", "no_query"): lambda _: (
+        "<|im_start|>assistant\n<think>\n\n</think>\n\nWelcome.<|im_end|>\n"
+    ),
 }
 """What is written, made from what the template writes, where no plain form of the input gives it."""
 
@@ -161,7 +168,8 @@ NOT_SHOWN = {
 APART: Mapping[str, frozenset[str]] = {
     # Parts are joined as they are, where these trim each, or write the list as Python or JSON would.
     "text_parts": frozenset(
-        {
+        {"gemma4_early", "jamba", "lfm2_5", "molmo2"}
+        | {
             "gemma2",
             "gemma3",
             "gemma4",
@@ -174,7 +182,7 @@ APART: Mapping[str, frozenset[str]] = {
         | {"ministral3", "ministral3_14b", "ministral3_8b"}
     ),
     # These write a prompt, or tools, by where a message stands among others that it is equal to.
-    "only_system": frozenset({"granite_3_1", "granite_3_3"}),
+    "only_system": frozenset({"granite_3_1", "granite_3_3", "granite_speech_3_3"}),
     "equal_users": frozenset({"mistral_nemo", "mistral_v0_3", "mistral_small_3_2"}),
 }
 """Conversations that these formats do not write as their template does even when asked to, by name."""
