@@ -106,7 +106,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class InlineReasoning:
-    """Reasoning inside content, between `open` and `close`; `content` filters what follows, `reasoning` the thoughts."""
+    """Reasoning inside content, between `open` and `close`. `content` and `reasoning`: filters of what they give."""
 
     open: str
     close: str
