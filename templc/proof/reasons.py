@@ -16,7 +16,7 @@ from templc.model.expr import Cond, Fact
 from templc.proof.atoms import Bits, leaves_of, truth
 from templc.proof.classes import MessageClass
 from templc.proof.emission import compare, joined
-from templc.proof.joint import Ending, Place
+from templc.proof.joint import Place
 from templc.proof.machine import Machine, State, view_back
 from templc.proof.search import Case, Pair, Walk
 from templc.proof.words import a, listed
@@ -153,8 +153,12 @@ def _behind_last(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
     """What does not fit behind the last turn: the finish, the prompt, or what was sampled."""
     machine, ending, program = walk.machine, case.ending, walk.machine.program
     behind = machine.after(case.node.past, ending.last)
-    if ending.answered and _prompt_fits(machine, ending, behind, case.end):
-        yield from _sampled_otherwise(machine, ending, behind, case.end)
+    view = view_back(machine, ending.added, case.end)[0]
+    if ending.answered and _prompt_fits(machine, ending.added[0], behind, view):
+        key = (ending.added[0], behind, view)
+        if key not in walk.explained:
+            walk.explained[key] = tuple(_sampled_otherwise(machine, *key))
+        yield from walk.explained[key]
     elif place.prompted:
         ops = program.assistant.prefill or program.prompt
         span = ops[0].span if ops else program.span
@@ -165,18 +169,15 @@ def _behind_last(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
         yield "what ends the text is not how every turn begins", "", decider
 
 
-def _prompt_fits(machine: Machine, ending: Ending, behind: State, end: State) -> bool:
+def _prompt_fits(machine: Machine, answer: MessageClass, behind: State, view: State) -> bool:
     prompt = (*machine.written_at_end("finish", behind), *machine.written_at_end("prompt", behind))
-    view = view_back(machine, ending.added, end)[0]
-    return compare(joined(prompt), machine.emission(ending.added[0], behind, view)).prefix
+    return compare(joined(prompt), machine.emission(answer, behind, view)).prefix
 
 
 def _sampled_otherwise(
-    machine: Machine, ending: Ending, behind: State, end: State
+    machine: Machine, answer: MessageClass, behind: State, view: State
 ) -> Iterator[Found]:
     """What a finished turn decides otherwise than the model did when it sampled it."""
-    answer = ending.added[0]
-    view = view_back(machine, ending.added, end)[0]
     old, new = machine.facts(behind, machine.end(live=True)), machine.facts(behind, view)
     for op, facts in flipped(machine.turn("assistant"), answer.bits, old, new):
         for fact in facts:

@@ -73,7 +73,7 @@ class Walk:
         self._small_enough(len(alphabet.pasts))
         self.pairs = self._pairs(places)
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
-        self.explained: dict[Pair, tuple[Any, ...]] = {}
+        self.explained: dict[object, tuple[Any, ...]] = {}
         self._outcomes: dict[Place, dict[Case, bool]] = {}
         self.nodes = self._nodes()
 
