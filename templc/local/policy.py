@@ -1,0 +1,137 @@
+"""A base model with one LoRA adapter: what is trained, sampled from and saved.
+
+    policy = Policy.load("path/of/model", Lora(rank=8, seed=0))
+    logprobs = policy.logprobs([151644, 872], [872, 198])     # a tensor, with gradient
+
+`version` changes with the weights, `forwarded` counts the tokens that went through the layers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from templc.runtime.errors import OptionError
+
+Weights: TypeAlias = "dict[str, torch.Tensor]"
+
+_ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
+_MLP = ("gate_proj", "up_proj", "down_proj")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lora:
+    """Which matrices get an adapter, of what rank; seed None: random. An embedding that is tied gets none."""
+
+    rank: int = 32
+    seed: int | None = None
+    train_mlp: bool = True
+    train_attn: bool = True
+    train_unembed: bool = True
+
+    def targets(self, *, tied: bool) -> list[str]:
+        """Names of the linear layers; OptionError where none is left."""
+        names = [*_ATTENTION] if self.train_attn else []
+        names += _MLP if self.train_mlp else ()
+        names += ["lm_head"] if self.train_unembed and not tied else []
+        if not names:
+            raise OptionError("nothing is left to train", help="train_attn=True or train_mlp=True")
+        return names
+
+
+class Policy:
+    """The model and its adapter, in one process; float32 on the CPU, else on the GPU that is there."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.name = name
+        self.version = 0
+        self.forwarded = 0
+
+    @classmethod
+    def load(cls, name: str, lora: Lora) -> Policy:
+        """From a folder or a hub name. OptionError where there is no such model."""
+        try:
+            base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(name)
+        except (OSError, ValueError) as error:
+            raise OptionError(
+                f"the model `{name}` cannot be loaded: {str(error).splitlines()[0]}",
+                help="give the folder of a saved model, or a hub name that is in the cache",
+            ) from error
+        tied = bool(base.config.tie_word_embeddings)
+        config = LoraConfig(
+            r=lora.rank, lora_alpha=32, lora_dropout=0.0, target_modules=lora.targets(tied=tied)
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(torch.seed() if lora.seed is None else lora.seed)
+            model = get_peft_model(base, config)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return cls(model.to(device).eval(), tokenizer, name)
+
+    @property
+    def trained(self) -> dict[str, torch.nn.Parameter]:
+        """The adapter's parameters by name."""
+        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
+    def run(self, ids: Sequence[int], cache: Any = None) -> torch.Tensor:
+        """Logits, one row a token, behind what `cache` holds, which is extended. OptionError for an unknown id."""
+        size = self.model.config.vocab_size
+        wrong = [token for token in ids if not 0 <= token < size]
+        if wrong or not ids:
+            raise OptionError(
+                f"token id {wrong[0]} is not below {size}" if wrong else "there are no tokens"
+            )
+        self.forwarded += len(ids)
+        given = torch.tensor([list(ids)], device=self.model.device)
+        out = self.model(input_ids=given, past_key_values=cache, use_cache=cache is not None)
+        logits: torch.Tensor = out.logits[0]
+        return logits
+
+    def logprobs(self, ids: Sequence[int], targets: Sequence[int]) -> torch.Tensor:
+        """The log probability of each target behind the ids up to its place."""
+        return picked(self.run(ids), targets)
+
+    def weights(self) -> Weights:
+        """A copy of the adapter."""
+        return {name: p.detach().clone() for name, p in self.trained.items()}
+
+    def restore(self, weights: Weights) -> None:
+        """Take these adapter weights; the version stays. OptionError where they are of another shape."""
+        trained = self.trained
+        if {name: p.shape for name, p in trained.items()} != {
+            n: w.shape for n, w in weights.items()
+        }:
+            raise OptionError(
+                "the saved weights are of another model or rank",
+                help="load them with the model and rank that they were saved with",
+            )
+        with torch.no_grad():
+            for name, parameter in trained.items():
+                parameter.copy_(weights[name])
+
+    @contextlib.contextmanager
+    def using(self, weights: Weights | None) -> Iterator[None]:
+        """The policy with other adapter weights, for a while; None: as it is."""
+        if weights is None:
+            yield
+            return
+        own = self.weights()
+        self.restore(weights)
+        try:
+            yield
+        finally:
+            self.restore(own)
+
+
+def picked(logits: torch.Tensor, targets: Sequence[int]) -> torch.Tensor:
+    """The log probability of one target a row."""
+    chosen = torch.tensor(list(targets), device=logits.device)
+    return logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(dim=-1)
