@@ -105,7 +105,7 @@ def test_turns_merge_while_prompts_extend_and_split_with_a_reason() -> None:
     at = int(faithful.reasons[1].split()[-2])
     first, second = (one.model_input.to_ints() for one in faithful.data)
     assert first[:at] == second[:at] and first[at] != second[at]
-    assert [sum(columns(one)["weights"]) for one in faithful.data] == [7.0, 7.0]
+    assert [sum(columns(one)["weights"]) for one in faithful.data] == [8.0, 8.0]
 
 
 def mean_loss(data: list[Any]) -> float:

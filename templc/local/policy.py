@@ -9,6 +9,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -54,13 +57,16 @@ class Policy:
         self.name = name
         self.version = 0
         self.forwarded = 0
+        # transformers 5.24 renamed the argument that takes the cache.
+        names = inspect.signature(model.get_base_model().forward).parameters
+        self._held = "cache" if "cache" in names else "past_key_values"
 
     @classmethod
     def load(cls, name: str, lora: Lora) -> Policy:
         """From a folder or a hub name. OptionError where there is no such model."""
         try:
             base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(name)
+            tokenizer = _tokenizer(name)
         except (OSError, ValueError) as error:
             raise OptionError(
                 f"the model `{name}` cannot be loaded: {str(error).splitlines()[0]}",
@@ -70,7 +76,9 @@ class Policy:
         config = LoraConfig(
             r=lora.rank, lora_alpha=32, lora_dropout=0.0, target_modules=lora.targets(tied=tied)
         )
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(), warnings.catch_warnings():
+            # peft reads an attribute that transformers has renamed.
+            warnings.simplefilter("ignore", FutureWarning)
             torch.manual_seed(torch.seed() if lora.seed is None else lora.seed)
             model = get_peft_model(base, config)
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -91,7 +99,8 @@ class Policy:
             )
         self.forwarded += len(ids)
         given = torch.tensor([list(ids)], device=self.model.device)
-        out = self.model(input_ids=given, past_key_values=cache, use_cache=cache is not None)
+        held = {} if cache is None else {self._held: cache}
+        out = self.model(input_ids=given, use_cache=cache is not None, **held)
         logits: torch.Tensor = out.logits[0]
         return logits
 
@@ -129,6 +138,12 @@ class Policy:
             yield
         finally:
             self.restore(own)
+
+
+@functools.lru_cache(maxsize=4)
+def _tokenizer(name: str) -> Any:
+    """Read once: with a large vocabulary it takes seconds."""
+    return AutoTokenizer.from_pretrained(name)
 
 
 def picked(logits: torch.Tensor, targets: Sequence[int]) -> torch.Tensor:

@@ -61,21 +61,27 @@ def forward(policy: Policy, tokens: Sequence[int], extends: State | None = None)
     if extends is None:
         cache = DynamicCache(config=policy.model.config)
         logits = _forwarded(policy, tokens, cache)
-        known, scored, before = (), (0.0,), logits[:-1]
-        behind = tokens[1:]
-    else:
-        if extends._policy is not policy:
-            raise OptionError("the state belongs to another model")
-        _fresh(extends)
-        cache = _shared(extends._cache, len(extends.tokens))
-        logits = _forwarded(policy, tokens, cache)
-        known, scored = extends.tokens, extends.logprobs
-        before = torch.cat([extends.last[None], logits[:-1]])
-        behind = tokens
-    new = picked(before, behind).tolist() if len(behind) else []
-    # A copy, so that the logits of the other tokens are not kept alive.
-    last = logits[-1].clone()
-    return State((*known, *tokens), (*scored, *new), policy.version, last, policy, cache)
+        scored = (0.0, *_scores(logits[:-1], tokens[1:]))
+        return State(tuple(tokens), scored, policy.version, logits[-1].clone(), policy, cache)
+    if extends._policy is not policy:
+        raise OptionError("the state belongs to another model")
+    _fresh(extends)
+    cache = _shared(extends._cache, len(extends.tokens))
+    logits = _forwarded(policy, tokens, cache)
+    new = _scores(torch.cat([extends.last[None], logits[:-1]]), tokens)
+    return State(
+        (*extends.tokens, *tokens),
+        (*extends.logprobs, *new),
+        policy.version,
+        # A copy, so that the logits of the other tokens are not kept alive.
+        logits[-1].clone(),
+        policy,
+        cache,
+    )
+
+
+def _scores(logits: torch.Tensor, tokens: Sequence[int]) -> list[float]:
+    return list(picked(logits, tokens).tolist()) if len(tokens) else []
 
 
 def _forwarded(policy: Policy, tokens: Sequence[int], cache: Any) -> torch.Tensor:
@@ -103,6 +109,8 @@ def _shared(cache: DynamicCache, keep: int) -> DynamicCache:
                 help="use a model with full attention",
             )
         one = copy.copy(layer)
-        one.keys, one.values = layer.keys[..., :keep, :], layer.values[..., :keep, :]
+        keys, values = layer.keys, layer.values
+        assert keys is not None and values is not None
+        one.keys, one.values = keys[..., :keep, :], values[..., :keep, :]
         made.layers.append(one)
     return made

@@ -57,7 +57,7 @@ class TrainingClient:
         *,
         extends: states.State | None = None,
     ) -> Any:
-        """With a loss: the loss over data, without gradient. Without one: `data` are token ids, the result a `State`."""
+        """With a loss: the loss over data, without gradient. Without: `data` are token ids, a `State` is the result."""
         if loss_fn is None:
             return states.forward(self.policy, data, extends)
         with torch.no_grad():
@@ -151,9 +151,9 @@ class TrainingClient:
             logprobs = self.policy.logprobs(ids, columns["target_tokens"])
             loss = LOSSES[name](_tensors(logprobs, columns), config)
             if backward:
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
             outputs.append({"logprobs": Tensor(logprobs.tolist())})
-            total, count = total + float(loss), count + sum(map(bool, columns["weights"]))
+            total, count = total + float(loss.detach()), count + sum(map(bool, columns["weights"]))
         metrics = {"loss:sum": total, "loss:mean": total / max(count, 1), "tokens": count}
         return ForwardBackwardOutput(outputs, metrics)
 
