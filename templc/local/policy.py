@@ -89,8 +89,13 @@ class Policy:
         """The adapter's parameters by name."""
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
 
-    def run(self, ids: Sequence[int], cache: Any = None) -> torch.Tensor:
-        """Logits, one row a token, behind what `cache` holds, which is extended. OptionError for an unknown id."""
+    def run(
+        self, ids: Sequence[int], cache: Any = None, rows: Sequence[int] | None = None
+    ) -> torch.Tensor:
+        """Logits, one row a token, behind what `cache` holds, which is extended; rows: only of these places.
+
+        OptionError for an unknown id.
+        """
         size = self.model.config.vocab_size
         wrong = [token for token in ids if not 0 <= token < size]
         if wrong or not ids:
@@ -99,14 +104,22 @@ class Policy:
             )
         self.forwarded += len(ids)
         given = torch.tensor([list(ids)], device=self.model.device)
-        held = {} if cache is None else {self._held: cache}
+        held: dict[str, Any] = {} if cache is None else {self._held: cache}
+        if rows is not None:
+            held["logits_to_keep"] = torch.tensor(list(rows), device=self.model.device)
         out = self.model(input_ids=given, use_cache=cache is not None, **held)
         logits: torch.Tensor = out.logits[0]
         return logits
 
-    def logprobs(self, ids: Sequence[int], targets: Sequence[int]) -> torch.Tensor:
-        """The log probability of each target behind the ids up to its place."""
-        return picked(self.run(ids), targets)
+    def logprobs(
+        self, ids: Sequence[int], targets: Sequence[int], rows: Sequence[int] | None = None
+    ) -> torch.Tensor:
+        """The log probability of each target behind the ids up to its place; rows: 0.0 but at these places."""
+        if rows is None:
+            return picked(self.run(ids), targets)
+        found = picked(self.run(ids, rows=rows), [targets[row] for row in rows])
+        places = torch.tensor(list(rows), device=found.device)
+        return torch.zeros(len(ids), device=found.device).index_put((places,), found)
 
     def weights(self) -> Weights:
         """A copy of the adapter."""

@@ -10,15 +10,22 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from templc.local.policy import Lora, Policy
 from templc.local.sampling import SamplingClient
 from templc.local.training import TrainingClient, saved
 
 
 class ServiceClient:
-    """Makes clients; weights are saved in `folder`, by default a temporary one."""
+    """Makes clients; weights are saved in `folder`, by default a temporary one.
 
-    def __init__(self, folder: str | Path | None = None) -> None:
+    threads: of torch, for the whole process. For tiny models 1 is fastest, by far where cores are shared.
+    """
+
+    def __init__(self, folder: str | Path | None = None, threads: int | None = None) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
         self._folder = Path(folder or tempfile.mkdtemp(prefix="templc-local-"))
 
     def create_lora_training_client(

@@ -66,7 +66,10 @@ class TrainingClient:
     def forward_backward(
         self, data: Sequence[Any], loss_fn: str, loss_fn_config: Mapping[str, float] | None = None
     ) -> Future[ForwardBackwardOutput]:
-        """Add the gradients of a loss over data. OptionError for data or settings that do not fit the loss."""
+        """Add the gradients of a loss over data; the `logprobs` are 0.0 where a weight is.
+
+        OptionError for data or settings that do not fit the loss.
+        """
         return Future(self._losses(data, loss_fn, loss_fn_config or {}, backward=True))
 
     async def forward_backward_async(
@@ -148,7 +151,11 @@ class TrainingClient:
         checked = [(one.model_input.to_ints(), _columns(one, name)) for one in data]
         outputs, total, count = [], 0.0, 0.0
         for ids, columns in checked:
-            logprobs = self.policy.logprobs(ids, columns["target_tokens"])
+            # The head is most of a small model: when training only what is trained goes through it.
+            trained = [at for at, weight in enumerate(columns["weights"]) if weight]
+            logprobs = self.policy.logprobs(
+                ids, columns["target_tokens"], trained if backward else None
+            )
             loss = LOSSES[name](_tensors(logprobs, columns), config)
             if backward:
                 loss.backward()  # type: ignore[no-untyped-call]

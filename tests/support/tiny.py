@@ -33,5 +33,5 @@ def client(saves: Path, **options: Any) -> Any:
     """A training client on the tiny model."""
     import templc.local
 
-    service = templc.local.ServiceClient(saves)
+    service = templc.local.ServiceClient(saves, threads=1)
     return service.create_lora_training_client(str(folder()), **{"rank": 8, "seed": 1} | options)
