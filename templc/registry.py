@@ -14,10 +14,12 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from templc.runtime.errors import FormatError
 from templc.runtime.renderer import Renderer
 from templc.runtime.stability import StabilityTable
+from templc.runtime.trajectory import Trajectory
 
 
 def get_renderer(
@@ -133,6 +135,15 @@ def _stored(renderer: Renderer) -> StabilityTable | None:
 
 
 Renderer.prover = staticmethod(stability_of)
+
+
+def _datum(trajectory: Trajectory, advantages: Any, **options: Any) -> Any:
+    from templc.tinker.datum import datum
+
+    return datum(trajectory, advantages, **options)
+
+
+Trajectory.builder = staticmethod(_datum)
 
 
 def _plain(name: str) -> str:

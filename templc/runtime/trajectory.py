@@ -11,9 +11,9 @@ a row of chunks that forks share: `fork()` costs the same at any length.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from templc.runtime import fold
 from templc.runtime.change import common
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 class Turn:
     """One sampled turn: its tokens `start` to `end` (exclusive) of the trajectory, and what they were read as.
 
-    closed: the model wrote a stop token; else the close is unsampled context.
+    closed: the model wrote a stop token; else the close is unsampled context. scored: its log probabilities are known.
     """
 
     start: int
     end: int
     parsed: Parsed
     closed: bool
+    scored: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,9 @@ class _Chunk:
 
 class Trajectory:
     """A growing conversation as tokens; made by `renderer.start`."""
+
+    # How a datum is built; set from outside, for the runtime knows no training service.
+    builder: ClassVar[Callable[..., Any] | None] = None
 
     def __init__(self, renderer: Renderer, codec: Codec, prompt: Tokens) -> None:
         self._renderer = renderer
@@ -136,7 +140,8 @@ class Trajectory:
         chunk = self._completion(list(ids), parsed, state)
         start = len(self)
         self._append(chunk, tuple(logprobs or (0.0,) * len(ids)))
-        self._turns = (*self._turns, Turn(start, start + len(ids), parsed, parsed.stop is not None))
+        turn = Turn(start, start + len(ids), parsed, parsed.stop is not None, logprobs is not None)
+        self._turns = (*self._turns, turn)
         return parsed
 
     def add(
@@ -166,6 +171,17 @@ class Trajectory:
         self._waiting = ()
         self._append(found, (0.0,) * len(found))
         return found
+
+    def datum(self, advantages: object, **options: Any) -> Any:
+        """The whole conversation as one `types.Datum` for MinT, Tinker or `templc.local`.
+
+        advantages: one number, one a turn, or one list a turn with a number for each sampled token.
+        `templc.tinker.datum` has the options and builds whole batches. OptionError where lengths do not fit.
+        """
+        builder = type(self).builder
+        if builder is None:
+            raise OptionError("nothing here builds data", help="import templc")
+        return builder(self, advantages, **options)
 
     def fork(self) -> Trajectory:
         """An independent trajectory with the same past, which both share."""

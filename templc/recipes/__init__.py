@@ -1,0 +1,1 @@
+"""Runnable examples of reinforcement learning over several turns."""
