@@ -87,7 +87,10 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """The assistant's turn by its parts; body and closer are sampled, less what prefill put into the prompt."""
+    """The assistant's turn by its parts; body and closer are sampled, less what prefill put into the prompt.
+
+    accept: other bodies, which are read and never written.
+    """
 
     opener: Ops
     prefill: Ops
@@ -95,6 +98,7 @@ class Sampled:
     closer: Ops
     trailer: Ops
     span: Span = field(compare=False)
+    accept: tuple[Ops, ...] = ()
 
 
 RoleProgram = Plain | Sampled

@@ -69,12 +69,19 @@ _Part = Shape | Separator
 
 
 def response(program: Program) -> tuple[Shape, ...]:
-    """The shape of what the model samples: body and closer, in order."""
+    """The shape of what the model samples: body, in every spelling that is accepted, and closer."""
     assistant = program.assistant
     tokens = frozenset(name for name, option in program.options.items() if option.type == "token")
     controls = Literals((*program.specials, *program.markers))
     derive = _Derive(controls, program.rules.content, tokens)
-    return derive.joined(derive.ops(assistant.body + assistant.closer))
+    if not assistant.accept:
+        return derive.joined(derive.ops(assistant.body + assistant.closer))
+    # The text before the name tells accepted spellings apart, so it is looked for in one piece.
+    other = replace(derive, literals=replace(controls, whole=True))
+    bodies = [derive.joined(derive.ops(assistant.body))]
+    bodies += [other.joined(other.ops(body)) for body in assistant.accept]
+    choice = Choice(tuple(Guarded(Const(True), body) for body in bodies))
+    return (choice, *derive.joined(derive.ops(assistant.closer)))
 
 
 @dataclass(frozen=True, slots=True)

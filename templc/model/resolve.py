@@ -189,6 +189,7 @@ class _Resolver:
                 steps.block(fields.node("closer"), scope),
                 steps.block(fields.node("trailer"), scope),
                 node.span,
+                tuple(steps.block(item.owner, scope) for item in fields.children("accept")),
             )
         if fields.node("at") is not None:
             return self._leading(fields, node, scope, steps)

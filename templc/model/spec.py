@@ -96,7 +96,10 @@ class Leading:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """opener prefill? body closer trailer; the model samples body and closer, less what the prompt already holds."""
+    """opener prefill? body closer trailer; the model samples body and closer, less what the prompt already holds.
+
+    accept: other bodies, which are read and never written.
+    """
 
     opener: Block
     prefill: Block
@@ -104,6 +107,7 @@ class Assistant:
     closer: Block
     trailer: Block
     span: Span
+    accept: tuple[Block, ...] = ()
 
 
 Role = Turn | Run | Leading | Assistant
