@@ -442,5 +442,5 @@ class GptOss(Renderer):
                     ),
                 ),
             ),
-            Either((Anchor("<|call|>"),), (Either((Anchor("<|return|>"),), ()),)),
+            Either((Anchor("<|call|>"),), (Anchor("<|return|>"),)),
         )

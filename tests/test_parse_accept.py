@@ -37,7 +37,7 @@ def test_harmony_headers_say_the_same_call(thought: str, header: str) -> None:
         assert (call["function"]["name"], call["function"]["arguments"]) == ("f", {"k": "v"})
         assert parsed.message.get("reasoning_content", "") == ("Need it." if thought else "")
         assert (parsed.status, parsed.canonical, parsed.message["content"]) == ("ok", False, "")
-        assert header not in renderer.render_text([USER, parsed.message], tools=TOOLS)
+        assert text not in renderer.render_text([USER, parsed.message], tools=TOOLS)
 
 
 SPEC = """

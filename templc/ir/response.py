@@ -2,7 +2,8 @@
 
 Literals become anchors (white space, core, white space), holes keep their field and the strip filter that they are
 written with, a loop over calls becomes a call encoding. A condition on options or earlier messages stays a condition;
-one that reads the message itself or later ones becomes an alternative, kept wherever it may hold.
+one that reads the message itself becomes an alternative, kept wherever it may hold; one that reads later messages is
+decided, for there is none while the model samples.
 
 `"<think>\\n${reasoning}\\n</think>\\n\\n${content}"` is `Anchor("<think>", post="\\n")`, `Hole("reasoning")`,
 `Anchor("</think>", pre="\\n", post="\\n\\n")`, `Hole("content")`.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from templc.ir.facts import start
 from templc.ir.literals import Literals
 from templc.ir.ops import Body, Each, Op, Ops, Program, Text, When, Write
 from templc.ir.response_calls import call_shape
@@ -231,6 +233,9 @@ def possible(cond: Cond, truth: bool) -> Cond:
         case Or(terms):
             found = [possible(term, truth) for term in terms]
             return disjunction(*found) if truth else conjunction(*found)
+        case Fact(horizon="future"):
+            # What is parsed has just been sampled, so nothing stands behind it.
+            return Const(start(cond, end=True, live=True) == truth)
         case Fact(horizon="past") | Test() | Counted() if _known(cond):
             return cond if truth else negation(cond)
         case _:
