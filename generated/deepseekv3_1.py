@@ -195,7 +195,7 @@ class Deepseekv31(Renderer):
                 past.previous_user_among_turn,
                 Either(
                     If(self.thinking, Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),
-                    (Anchor("</think>"),),
+                    If(not self.thinking, Anchor("</think>")),
                 ),
             ),
             Hole("content"),

@@ -247,6 +247,6 @@ class Gemma4(Renderer):
                     tail="}",
                 ),
             ),
-            Either((Hole("content", "strip"),), ()),
-            Either((Anchor("<|tool_response>"),), (Either((Anchor("<turn|>"),), ()),)),
+            Hole("content", "strip"),
+            Either((Anchor("<|tool_response>"),), (Anchor("<turn|>"),)),
         )

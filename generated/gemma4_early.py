@@ -220,6 +220,6 @@ class Gemma4Early(Renderer):
                     "}",
                 ),
             ),
-            Either((Hole("content", "strip"),), ()),
+            Hole("content", "strip"),
             Either((Anchor("<|tool_response>"),), (Anchor("<turn|>"),)),
         )

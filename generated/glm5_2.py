@@ -10,9 +10,7 @@ from templc.runtime import (
     Arguments,
     Calls,
     Content,
-    Either,
     Hole,
-    If,
     Info,
     InlineReasoning,
     Message,
@@ -198,10 +196,9 @@ class Glm52(Renderer):
 
     def response(self, out: Writer, past: object) -> Response:
         return Response(
-            Either(
-                (Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),
-                If(self.clear_thinking is not False, Anchor("<think>"), Anchor("</think>")),
-            ),
+            Anchor("<think>"),
+            Hole("reasoning"),
+            Anchor("</think>"),
             Hole("content", "strip"),
             Calls(
                 ArgumentCall(

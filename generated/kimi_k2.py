@@ -10,7 +10,6 @@ from templc.runtime import (
     CallId,
     Calls,
     Content,
-    Either,
     FieldCall,
     Hole,
     Info,
@@ -168,10 +167,9 @@ class KimiK2(Renderer):
 
     def response(self, out: Writer, past: object) -> Response:
         return Response(
-            Either(
-                (Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),
-                (Anchor("<think>"), Anchor("</think>")),
-            ),
+            Anchor("<think>"),
+            Hole("reasoning"),
+            Anchor("</think>"),
             Hole("content"),
             Calls(
                 FieldCall(

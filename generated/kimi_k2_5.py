@@ -194,7 +194,7 @@ class KimiK25(Renderer):
                     Hole("reasoning"),
                     Anchor("</think>"),
                 ),
-                (Anchor("<think>"), Anchor("</think>")),
+                If(self.thinking is False, Anchor("<think>"), Anchor("</think>")),
             ),
             Hole("content"),
             Calls(

@@ -204,7 +204,11 @@ class KimiK26(Renderer):
                     Hole("reasoning"),
                     Anchor("</think>"),
                 ),
-                If(not self.preserve_thinking, Anchor("<think>"), Anchor("</think>")),
+                If(
+                    not self.preserve_thinking and self.thinking is False,
+                    Anchor("<think>"),
+                    Anchor("</think>"),
+                ),
             ),
             Hole("content"),
             Calls(

@@ -7,9 +7,7 @@ from typing import NamedTuple
 from templc.runtime import (
     Anchor,
     Content,
-    Either,
     Hole,
-    If,
     Info,
     LeadContent,
     Message,
@@ -117,7 +115,4 @@ class Lfm25(Renderer):
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
     def response(self, out: Writer, past: object) -> Response:
-        return Response(
-            Either((Hole("content"),), If(not self.keep_past_thinking, Hole("content", "strip"))),
-            Anchor("<|im_end|>"),
-        )
+        return Response(Hole("content"), Anchor("<|im_end|>"))

@@ -211,5 +211,5 @@ class Ministral3(Renderer):
                     Part("arguments"),
                 ),
             ),
-            Either((Hole("other"),), ()),
+            Hole("other"),
         )

@@ -210,5 +210,5 @@ class Ministral314b(Renderer):
                     Part("arguments"),
                 ),
             ),
-            Either((Hole("other"),), ()),
+            Hole("other"),
         )

@@ -210,5 +210,5 @@ class Ministral38b(Renderer):
                     Part("arguments"),
                 ),
             ),
-            Either((Hole("other"),), ()),
+            Hole("other"),
         )

@@ -248,5 +248,5 @@ class MistralMedium35(Renderer):
                     Part("arguments"),
                 ),
             ),
-            Either((Hole("other"),), ()),
+            Hole("other"),
         )

@@ -246,5 +246,5 @@ class MistralSmall4(Renderer):
                     Part("arguments"),
                 ),
             ),
-            Either((Hole("other"),), ()),
+            Hole("other"),
         )

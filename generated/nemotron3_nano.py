@@ -13,7 +13,6 @@ from templc.runtime import (
     Content,
     Either,
     Hole,
-    If,
     Info,
     LeadContent,
     Message,
@@ -262,36 +261,15 @@ class Nemotron3Nano(Renderer):
         return Response(
             Either(
                 (
-                    Either(
-                        (
-                            Anchor("<think>", post="\n"),
-                            Hole("reasoning"),
-                            Anchor("</think>", pre="\n"),
-                            Either((Blank("\n"), Hole("content", "rstrip")), ()),
-                        ),
-                        (
-                            Either(
-                                (Hole("content", "strip"),),
-                                (Anchor("<think>"), Anchor("</think>"), Hole("content", "rstrip")),
-                            ),
-                        ),
-                    ),
+                    Anchor("<think>", post="\n"),
+                    Hole("reasoning"),
+                    Anchor("</think>", pre="\n"),
+                    Either((Blank("\n"), Hole("content", "rstrip")), ()),
                 ),
-                If(
-                    self.truncate_history_thinking,
+                (
                     Either(
-                        (Anchor("<think>"), Anchor("</think>"), Hole("content", "strip")),
-                        (
-                            Either(
-                                (Hole("content", "strip"),),
-                                (
-                                    Anchor("<think>"),
-                                    Anchor("</think>"),
-                                    Blank("\n"),
-                                    Hole("content", "rstrip"),
-                                ),
-                            ),
-                        ),
+                        (Hole("content", "strip"),),
+                        (Anchor("<think>"), Anchor("</think>"), Hole("content", "rstrip")),
                     ),
                 ),
             ),

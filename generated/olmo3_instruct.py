@@ -5,10 +5,8 @@
 from typing import NamedTuple
 
 from templc.runtime import (
-    Anchor,
     Arguments,
     Content,
-    Either,
     Hole,
     Info,
     Message,
@@ -151,4 +149,4 @@ class Olmo3Instruct(Renderer):
         pass
 
     def response(self, out: Writer, past: object) -> Response:
-        return Response(Hole("content"), Either((Hole("other"),), (Anchor("<|im_end|>"),)))
+        return Response(Hole("content"), Hole("other"))

@@ -10,7 +10,6 @@ from templc.runtime import (
     Arguments,
     Calls,
     Content,
-    Either,
     Hole,
     If,
     Info,
@@ -229,14 +228,11 @@ class Qwen35(Renderer):
 
     def response(self, out: Writer, past: Past) -> Response:
         return Response(
-            Either(
-                If(
-                    past.earlier_query,
-                    Anchor("<think>", post="\n"),
-                    Hole("reasoning", "strip"),
-                    Anchor("</think>", pre="\n", post="\n\n"),
-                ),
-                (),
+            If(
+                past.earlier_query,
+                Anchor("<think>", post="\n"),
+                Hole("reasoning", "strip"),
+                Anchor("</think>", pre="\n", post="\n\n"),
             ),
             Hole("content", "strip"),
             Calls(

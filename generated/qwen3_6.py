@@ -236,7 +236,7 @@ class Qwen36(Renderer):
                     Hole("reasoning", "strip"),
                     Anchor("</think>", pre="\n", post="\n\n"),
                 ),
-                If(self.preserve_thinking is not True),
+                If(self.preserve_thinking is not True and not past.earlier_query),
             ),
             Hole("content", "strip"),
             Calls(

@@ -218,7 +218,7 @@ class Qwen3Omni(Renderer):
                     Anchor("</think>", pre="\n", post="\n\n"),
                     Hole("content", "lstrip_newlines"),
                 ),
-                (Hole("content"),),
+                If(not past.earlier_query, Hole("content")),
             ),
             Calls(
                 JsonCall(Anchor("<tool_call>", post="\n"), Anchor("</tool_call>", pre="\n")),

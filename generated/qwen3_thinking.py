@@ -216,7 +216,7 @@ class Qwen3Thinking(Renderer):
                     Anchor("</think>", pre="\n", post="\n\n"),
                     Hole("content", "lstrip_newlines"),
                 ),
-                (Hole("content"),),
+                If(not past.earlier_query, Hole("content")),
             ),
             Calls(
                 JsonCall(Anchor("<tool_call>", post="\n"), Anchor("</tool_call>", pre="\n")),

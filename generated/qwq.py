@@ -190,7 +190,7 @@ class Qwq(Renderer):
                 ),
                 (),
             ),
-            Either((Hole("content"),), (Hole("content", "lstrip_newlines"),)),
+            Hole("content"),
             Calls(
                 JsonCall(Anchor("<tool_call>", post="\n"), Anchor("</tool_call>", pre="\n")),
                 before="\n",

@@ -20,6 +20,7 @@ from templc.ir.verify import verify
 from templc.model.resolve import resolve
 from templc.model.spec import Spec
 from templc.problems.problem import Problems, SpecError
+from templc.proof.weights.check import check_weights
 from templc.runtime.renderer import Renderer
 from templc.source.files import read_source
 from templc.source.nodes import MappingNode, Node, parse_nodes
@@ -85,6 +86,7 @@ def compile_source(
         found.program = lower(found.model)
         violations = verify(found.program)
         assert not violations, f"the compiler made a malformed program: {violations}"
+        check_weights(found.program, found.problems)
         found.digest = _digest([source, *bases])
     return found
 

@@ -13,6 +13,7 @@ import click
 
 from templc.cli.console import PIPE_WIDTH, colored, paint
 from templc.cli.formats import class_of, spec_path
+from templc.problems.codes import CODES
 from templc.registry import list_formats
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def _deviations(name: str) -> list[dict[str, str]]:
     from templc.pipeline import compile_path
 
     program = compile_path(spec_path(name)).checked()
-    return [{"what": item.what, "why": item.why} for item in program.deviations]
+    faults = [{"what": CODES[item.code].title, "why": item.why} for item in program.faults]
+    return [*({"what": item.what, "why": item.why} for item in program.deviations), *faults]
 
 
 def _document(format: type[Renderer]) -> dict[str, Any]:

@@ -283,7 +283,7 @@ class _Run:
             case expr.Predicate(term=term):
                 return self._holds(term, message)
             case expr.Counted(value, compare, number):
-                return _COMPARE[compare](len(self._value(value, message)), number)
+                return _COMPARE[compare](len(self._value(value, message) or ()), number)
             case expr.Quantified(quantifier, variable, term):
                 found = (
                     [self._for_call(variable, call, term, message) for call in message.calls]

@@ -12,9 +12,10 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Splits literals; `controls` are the control tokens of the format, as text."""
+    """Splits literals; `controls` are the control tokens of the format, as text; whole: a head is never cut."""
 
     controls: tuple[str, ...]
+    whole: bool = False
     _pattern: re.Pattern[str] | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +50,9 @@ class Literals:
     def head(self, text: str) -> tuple[str, Anchor, str] | None:
         """White space, the first anchor and what follows it; None where the text is blank."""
         places = self.found(text)
+        if self.whole and text.strip():
+            size = len(text) - len(text.lstrip())
+            return text[:size], Anchor(text.strip()), text[size + len(text.strip()) :]
         if places and not text[: places[0][0]].strip():
             start, end = places[0]
             return text[:start], Anchor(text[start:end]), text[end:]

@@ -44,6 +44,7 @@ def lower(model: spec.Spec) -> Program:
     checks = {name: _checks(model, name, role) for name, role in roles.items()}
     finish = _ops(model.finish)
     blocks = [head, *(ops for role in roles.values() for ops in _blocks(role)), prompt, finish]
+    blocks += assistant.accept
     past, future = collect(blocks, [check for group in checks.values() for check in group])
     system = model.roles.get("system")
     leading = isinstance(system, spec.Leading)
@@ -72,6 +73,7 @@ def lower(model: spec.Spec) -> Program:
         hoisting=isinstance(system, spec.Leading) and system.later == "hoist",
         demands=model.demands,
         deviations=model.deviations,
+        faults=model.faults,
         span=model.span,
     )
 
@@ -92,9 +94,15 @@ def _role(name: str, role: spec.Role) -> RoleProgram:
             return Plain(_run(name, role), role.span)
         case spec.Leading(later, span):
             return Plain(() if isinstance(later, str) else _ops(later), span)
-        case spec.Assistant(opener, prefill, body, closer, trailer, span):
+        case spec.Assistant(opener, prefill, body, closer, trailer, span, accept):
             return Sampled(
-                _ops(opener), _ops(prefill), _ops(body), _ops(closer), _ops(trailer), span
+                _ops(opener),
+                _ops(prefill),
+                _ops(body),
+                _ops(closer),
+                _ops(trailer),
+                span,
+                tuple(map(_ops, accept)),
             )
 
 

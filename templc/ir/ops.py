@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from templc.model.expr import Cond, Fact, Value
-from templc.model.spec import Demand, Deviation, MessageRules, Option, Reference
+from templc.model.spec import Demand, Deviation, Fault, MessageRules, Option, Reference
 from templc.source.span import Span
 
 
@@ -87,7 +87,10 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """The assistant's turn by its parts; body and closer are sampled, less what prefill put into the prompt."""
+    """The assistant's turn by its parts; body and closer are sampled, less what prefill put into the prompt.
+
+    accept: other bodies, which are read and never written.
+    """
 
     opener: Ops
     prefill: Ops
@@ -95,6 +98,7 @@ class Sampled:
     closer: Ops
     trailer: Ops
     span: Span = field(compare=False)
+    accept: tuple[Ops, ...] = ()
 
 
 RoleProgram = Plain | Sampled
@@ -132,6 +136,7 @@ class Program:
     hoisting: bool
     demands: tuple[Demand, ...]
     deviations: tuple[Deviation, ...]
+    faults: tuple[Fault, ...]
     span: Span
 
     @property

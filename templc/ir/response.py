@@ -2,7 +2,8 @@
 
 Literals become anchors (white space, core, white space), holes keep their field and the strip filter that they are
 written with, a loop over calls becomes a call encoding. A condition on options or earlier messages stays a condition;
-one that reads the message itself or later ones becomes an alternative, kept wherever it may hold.
+one that reads the message itself becomes an alternative, kept wherever it may hold; one that reads later messages is
+decided, for there is none while the model samples.
 
 `"<think>\\n${reasoning}\\n</think>\\n\\n${content}"` is `Anchor("<think>", post="\\n")`, `Hole("reasoning")`,
 `Anchor("</think>", pre="\\n", post="\\n\\n")`, `Hole("content")`.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from templc.ir.facts import start
 from templc.ir.literals import Literals
 from templc.ir.ops import Body, Each, Op, Ops, Program, Text, When, Write
 from templc.ir.response_calls import call_shape
@@ -69,12 +71,19 @@ _Part = Shape | Separator
 
 
 def response(program: Program) -> tuple[Shape, ...]:
-    """The shape of what the model samples: body and closer, in order."""
+    """The shape of what the model samples: body, in every spelling that is accepted, and closer."""
     assistant = program.assistant
     tokens = frozenset(name for name, option in program.options.items() if option.type == "token")
     controls = Literals((*program.specials, *program.markers))
     derive = _Derive(controls, program.rules.content, tokens)
-    return derive.joined(derive.ops(assistant.body + assistant.closer))
+    if not assistant.accept:
+        return derive.joined(derive.ops(assistant.body + assistant.closer))
+    # The text before the name tells accepted spellings apart, so it is looked for in one piece.
+    other = replace(derive, literals=replace(controls, whole=True))
+    bodies = [derive.joined(derive.ops(assistant.body))]
+    bodies += [other.joined(other.ops(body)) for body in assistant.accept]
+    choice = Choice(tuple(Guarded(Const(True), body) for body in bodies))
+    return (choice, *derive.joined(derive.ops(assistant.closer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +233,9 @@ def possible(cond: Cond, truth: bool) -> Cond:
         case Or(terms):
             found = [possible(term, truth) for term in terms]
             return disjunction(*found) if truth else conjunction(*found)
+        case Fact(horizon="future"):
+            # What is parsed has just been sampled, so nothing stands behind it.
+            return Const(start(cond, end=True, live=True) == truth)
         case Fact(horizon="past") | Test() | Counted() if _known(cond):
             return cond if truth else negation(cond)
         case _:

@@ -59,8 +59,8 @@ def blocks(spec: Spec) -> Iterator[Block]:
             case Leading(later):
                 if not isinstance(later, str):
                     yield later
-            case Assistant(opener, prefill, body, closer, trailer):
-                yield from (opener, prefill, body, closer, trailer)
+            case Assistant(opener, prefill, body, closer, trailer, _, accept):
+                yield from (opener, prefill, body, closer, trailer, *accept)
     yield spec.prompt or ()
     yield spec.finish
 

@@ -69,6 +69,7 @@ class _Resolver:
             finish=steps.block(root.node("finish"), scope.at("finish")),
             demands=self._demands(),
             deviations=self._deviations(),
+            faults=self._faults(),
             span=root.span,
             kept=scope.kept,
         )
@@ -189,6 +190,7 @@ class _Resolver:
                 steps.block(fields.node("closer"), scope),
                 steps.block(fields.node("trailer"), scope),
                 node.span,
+                tuple(steps.block(item.owner, scope) for item in fields.children("accept")),
             )
         if fields.node("at") is not None:
             return self._leading(fields, node, scope, steps)
@@ -231,6 +233,12 @@ class _Resolver:
         return tuple(
             model.Deviation(item.text("what"), item.text("why"), item.text("shows"), item.span)
             for item in self.root.children("deviations")
+        )
+
+    def _faults(self) -> tuple[model.Fault, ...]:
+        return tuple(
+            model.Fault(item.text("is"), item.text("why"), item.span)
+            for item in self.root.children("faults")
         )
 
 

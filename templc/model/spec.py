@@ -96,7 +96,10 @@ class Leading:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """opener prefill? body closer trailer; the model samples body and closer, less what the prompt already holds."""
+    """opener prefill? body closer trailer; the model samples body and closer, less what the prompt already holds.
+
+    accept: other bodies, which are read and never written.
+    """
 
     opener: Block
     prefill: Block
@@ -104,6 +107,7 @@ class Assistant:
     closer: Block
     trailer: Block
     span: Span
+    accept: tuple[Block, ...] = ()
 
 
 Role = Turn | Run | Leading | Assistant
@@ -180,6 +184,15 @@ class Deviation:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A claim about weights that does not hold of the reference: `code` is that of the problem."""
+
+    code: str
+    why: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """`extend.must_allow`: this boundary must be stable."""
 
@@ -211,6 +224,7 @@ class Spec:
     finish: Block
     demands: tuple[Demand, ...]
     deviations: tuple[Deviation, ...]
+    faults: tuple[Fault, ...]
     span: Span
     kept: Cond | None = None
     sample: str = field(default="")

@@ -142,6 +142,22 @@ CODES: dict[str, Code] = {
         "Other specs and the build find a format by its file.",
     ),
     # proof
+    "prompt-not-prefix": Code(
+        "a prompt that no turn begins with",
+        "What is sampled behind it would be trained behind other tokens.",
+    ),
+    "trained-unsampled": Code(
+        "text that is trained and never sampled",
+        "Only what a model samples is trained: body and stop token.",
+    ),
+    "untrained-stop": Code(
+        "a turn without its stop token",
+        "A model learns to stop from the stop token alone.",
+    ),
+    "no-such-fault": Code(
+        "a declared fault that the format does not have",
+        "What is declared must be there, or it would hide the next one.",
+    ),
     "prefix-not-stable": Code(
         "a demanded boundary is not stable",
         "`extend` would have to rewrite what was emitted.",

@@ -103,7 +103,7 @@ def holds(
             return holds(term, message, settings, items)
         case expr.Counted(value, compare, number):
             found = value_of(value, message, settings, items)
-            return _COMPARE[compare](len(found), number)
+            return _COMPARE[compare](len(found or ()), number)
         case expr.Quantified(quantifier, variable, term):
             each = [
                 holds(term, message, settings, {**items, variable: call}) for call in message.calls

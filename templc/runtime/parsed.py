@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from templc.runtime.wire import openai_message
+
 Status = Literal["ok", "truncated", "malformed", "unclosed_reasoning"]
 
 
@@ -67,3 +69,7 @@ class Parsed:
     stop: int | None = None
     stop_text: str = ""
     text: str = ""
+
+    def openai(self, *, first_call: int = 0) -> dict[str, Any]:
+        """The message as it goes over the wire: arguments as text, an id for each call, numbered from `first_call`."""
+        return openai_message(self.message, first_call=first_call)

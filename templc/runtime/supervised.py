@@ -7,11 +7,13 @@ gets an example of its own, cut behind it, which earlier turns may share. Togeth
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from templc.runtime import fold
+from templc.runtime.borrowed_stops import with_stops
 from templc.runtime.change import explain
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
@@ -169,8 +171,9 @@ def _tokens(
         if sampled
         else fold.whole(renderer, part, tools, False)
     )
-    weighted = [piece._replace(weight=_weight(piece, part, example, weights)) for piece in pieces]
-    tokens = encode(weighted, codec, renderer.content_specials)
+    stopped = with_stops(renderer, part, tools, pieces)
+    weighted = [piece._replace(weight=_weight(piece, part, example, weights)) for piece in stopped]
+    tokens = _encoded(renderer, codec, weighted)
     notes = [f"an example of its own: {example.reason}"] if example.reason else []
     if sampled and not text_of(fold.whole(renderer, part, tools, False)).startswith(
         text_of(pieces)
@@ -189,3 +192,18 @@ def _weight(piece: Piece, part: fold.Turns, example: _Example, weights: Sequence
         return weights[at] if piece.sampled and at in example.trained else 0.0
     last = not example.reason
     return weights[at] if piece.body and last else 0.0
+
+
+def _encoded(renderer: Renderer, codec: Codec, pieces: list[Piece]) -> Tokens:
+    """The ids, with a cut where a trained turn begins: its prompt was encoded before anything of it was sampled."""
+    starts = [
+        at
+        for at, (before, piece) in enumerate(itertools.pairwise(pieces), 1)
+        if piece.sampled and piece.weight and not before.sampled
+    ]
+    tokens = Tokens()
+    for start, end in itertools.pairwise([0, *starts, len(pieces)]):
+        tokens = tokens + encode(
+            pieces[start:end], codec, renderer.content_specials, at_start=start == 0
+        )
+    return tokens

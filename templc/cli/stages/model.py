@@ -34,6 +34,8 @@ def lines(compilation: Compilation) -> list[str] | None:
     _block(margin, 0, "finish", model.finish)
     for deviation in model.deviations:
         margin.put(0, f"deviation: {deviation.what} ({deviation.why})", deviation.span)
+    for fault in model.faults:
+        margin.put(0, f"fault: {fault.code} ({fault.why})", fault.span)
     return margin.lines
 
 

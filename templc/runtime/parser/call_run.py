@@ -6,10 +6,12 @@ for the remainder of the turn every closer counts. So no text is read more than 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from templc.runtime.parser.calls import BadCall
+from templc.runtime.parser.calls import BadCall, ReadCall
 from templc.runtime.parser.grammar import BareCall, CallShape
 from templc.runtime.parser.scan import Scan, scan_for
 from templc.runtime.parser.table import Exit
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class CallRun:
     """`start`: offset of the opener; `body`: offset of what follows it; `target`: the state behind the call.
+    others: accepted shapes.
 
     held: white space before a bare object, which is content if the object is.
     """
@@ -32,6 +35,7 @@ class CallRun:
     scan: Scan
     parts: list[str] = field(default_factory=list)
     held: str = ""
+    others: Sequence[CallShape] = ()
 
 
 def opened(machine: Machine, way: Exit, held: str) -> CallRun:
@@ -43,7 +47,9 @@ def opened(machine: Machine, way: Exit, held: str) -> CallRun:
     cores |= {anchor.core for anchor in (calls.open, calls.close) if anchor}
     scan = scan_for(shape, machine.definite)(cores - {""}, machine.table.stops)
     start = machine.position
-    return CallRun(shape, start, start + len(way.core), way.target, scan, held=held)
+    return CallRun(
+        shape, start, start + len(way.core), way.target, scan, held=held, others=way.others
+    )
 
 
 def ended(machine: Machine, call: CallRun, core: str | None) -> bool:
@@ -101,13 +107,24 @@ def _bare(machine: Machine, call: CallRun, text: str, core: str | None) -> bool:
 def _read(machine: Machine, call: CallRun, text: str) -> tuple[str, str] | None:
     """Read and record a call; what is wrong with it."""
     try:
-        found = machine.reading.read(call.shape, text)
+        found = _in_any_shape(machine, call, text)
     except BadCall as error:
         return error.code, error.message
     end = call.body + len(text) + len(call.shape.close.core)
     machine.record.span(call.start, end, "tool_call")
     machine.record.call(found, call.start, end, machine.reading.body(call.shape, text))
     return None
+
+
+def _in_any_shape(machine: Machine, call: CallRun, text: str) -> ReadCall:
+    """The call in the shape that the format writes, else in the first accepted one that it has."""
+    try:
+        return machine.reading.read(call.shape, text)
+    except BadCall:
+        for shape in call.others:
+            with suppress(BadCall):
+                return machine.reading.read(shape, text)
+        raise
 
 
 def _finish(

@@ -94,7 +94,7 @@ def _format_controls(renderer: Renderer) -> tuple[str, ...]:
 
 def _foreign(renderer: Renderer) -> list[str]:
     """The control tokens that never stand in what the model samples."""
-    written = _written(renderer)
+    written = written_shapes(renderer)
     return [
         text
         for text in renderer.info.specials
@@ -102,7 +102,7 @@ def _foreign(renderer: Renderer) -> list[str]:
     ]
 
 
-def _written(renderer: Renderer) -> str:
+def written_shapes(renderer: Renderer) -> str:
     """The shape of the response for every past, as text to look into."""
     shapes = [repr(renderer.response(Writer(None), origin.past)) for origin in origins(renderer)]
     return "\n".join(shapes)

@@ -40,7 +40,8 @@ Place = tuple[int, int]
 class Exit:
     """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
 
-    pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
+    pre: taken off the text before it. others: further shapes that a call may have here. alone: separator that stands
+    there for no text at all. post: what follows.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Exit:
     post: str = ""
     target: int = -1
     calls: Calls | None = None
+    others: list[CallShape] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -299,9 +301,11 @@ class _Builder:
         core = calls.call.open.core
         if calls.open is None:
             target = self._state(behind, "late")
-            exits.setdefault(
+            way = exits.setdefault(
                 core, Exit("call", core, calls.before, alone, target=target, calls=calls)
             )
+            if way.calls is not None and calls.call not in (way.calls.call, *way.others):
+                way.others.append(calls.call)
             return
         opening = calls.open
         target = self._state(behind, "gap")

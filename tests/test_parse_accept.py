@@ -1,0 +1,68 @@
+"""Spellings that are read and never written: the `accept` of a spec."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from templc.registry import compile_spec, get_renderer
+from tests.support.responses import TOOLS, USER, tokenizer_for
+
+THOUGHT = "<|channel|>analysis<|message|>Need it.<|end|><|start|>assistant"
+HEADERS = (
+    "<|channel|>commentary to=functions.f <|constrain|>json",
+    "<|channel|>commentary to=functions.f<|constrain|>json",
+    "<|channel|>commentary to=functions.f json",
+    "<|channel|>commentary to=functions.f",
+    "<|channel|>analysis to=functions.f <|constrain|>json",
+    "<|channel|>analysis to=functions.f",
+    " to=functions.f<|channel|>commentary <|constrain|>json",
+    " to=functions.f<|channel|>commentary",
+    " to=functions.f<|channel|>analysis <|constrain|>json",
+)
+
+
+@pytest.mark.parametrize(("thought", "header"), list(itertools.product(("", THOUGHT), HEADERS)))
+def test_harmony_headers_say_the_same_call(thought: str, header: str) -> None:
+    renderer = get_renderer("gpt_oss", tokenizer_for("gpt_oss"))
+    prompt = renderer.render([USER], tools=TOOLS)
+    text = f'{thought}{header}<|message|>{{"k":"v"}}<|call|>'
+    ids = renderer.codec(None).control(text)
+    for parsed in (
+        renderer.parse(ids, prompt=prompt, tools=TOOLS),
+        renderer.parse(text, prompt=prompt.text, tools=TOOLS),
+    ):
+        (call,) = parsed.message["tool_calls"]
+        assert (call["function"]["name"], call["function"]["arguments"]) == ("f", {"k": "v"})
+        assert parsed.message.get("reasoning_content", "") == ("Need it." if thought else "")
+        assert (parsed.status, parsed.canonical, parsed.message["content"]) == ("ok", False, "")
+        assert text not in renderer.render_text([USER, parsed.message], tools=TOOLS)
+
+
+SPEC = """
+format: tiny
+title: A tiny format
+reference: {note: none is published}
+specials: ["<|end|>"]
+stop: ["<|end|>"]
+roles:
+  user: "U: ${content}\\n"
+  assistant:
+    opener: "A: "
+    body:
+      - "${content}"
+      - {each: call in calls, do: '[call]{"name": "${call.name}", "arguments": ${call.arguments|json}}[/call]'}
+    closer: "<|end|>"
+    accept:
+      - ["<think>${reasoning}</think>", "${content}"]
+"""
+
+
+def test_what_is_accepted_is_never_written() -> None:
+    renderer = compile_spec(SPEC)()
+    parsed = renderer.parse("<think>hm</think>Yo<|end|>")
+    assert parsed.message == {"role": "assistant", "content": "Yo", "reasoning_content": "hm"}
+    assert (parsed.status, parsed.canonical) == ("ok", False)
+    assert "<think>" not in renderer.render_text([{"role": "user", "content": "Hi"}])
+    assert renderer.parse("Yo<|end|>").canonical

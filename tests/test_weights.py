@@ -1,0 +1,62 @@
+"""Weights: proved for every format under every setting, and seen in the examples that training gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from templc import list_formats
+from templc.proof.weights.check import weights
+from tests.support.formats import program
+from tests.support.responses import USER, cases
+
+ANSWERS: list[dict[str, Any]] = [
+    {"role": "assistant", "content": "Two."},
+    {"role": "assistant", "content": "Two.", "reasoning_content": "hm"},
+]
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_weights_are_proved_for_every_setting(name: str) -> None:
+    found = weights(program(name))
+    declared = {fault.code for fault in program(name).faults}
+    assert {flaw.code for flaw in found.flaws} == declared and not found.cut_off
+    assert found.apart < found.turns or "prompt-not-prefix" in declared
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_the_stop_token_is_trained(name: str) -> None:
+    case = next(cases(name))
+    answer = next(one for one in ANSWERS if case.completion(one) is not None)
+    (tokens,) = case.renderer.supervised([USER, answer], case.tokenizer)
+    trained = [id for id, weight in zip(tokens, tokens.weights, strict=True) if weight]
+    completion = case.completion(answer)
+    assert completion is not None
+    prompt = case.renderer.render([USER], case.tokenizer, add_generation_prompt=True)
+    assert tokens[: len(prompt)] == prompt
+    if any(fault.code == "untrained-stop" for fault in program(name).faults):
+        assert not set(trained) & set(case.renderer.stop_token_ids(case.tokenizer))
+    elif case.renderer.info.stop:
+        stops = case.renderer.stop_token_ids(case.tokenizer)
+        assert trained[-1] in stops and not set(trained[:-1]) & set(stops)
+        assert trained == tokens[len(prompt) : len(prompt) + len(trained)]
+
+
+def test_a_stop_that_opens_the_next_turn_is_trained_with_the_turn_before() -> None:
+    case = next(cases("glm4_5"))
+    call = {"id": "c", "function": {"name": "f", "arguments": {}}}
+    calls = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    result = {"role": "tool", "content": "t", "tool_call_id": "c"}
+    said = [USER, calls, result, {"role": "assistant", "content": "b"}]
+    (tokens,) = case.renderer.supervised(said, case.tokenizer)
+    codec = case.renderer.codec(case.tokenizer)
+    names = {codec.token_id(text): text for text in ("<|user|>", "<|observation|>")}
+    found = [
+        (names[id], weight, at)
+        for id, weight, at in zip(tokens, tokens.weights, tokens.message_index, strict=True)
+        if id in names
+    ]
+    assert found == [("<|user|>", 0.0, 0), ("<|observation|>", 1.0, 1), ("<|user|>", 1.0, 3)]
+    (calling,) = case.renderer.supervised(said[:2], case.tokenizer)
+    assert (names[calling[-1]], calling.weights[-1]) == ("<|observation|>", 1.0)
