@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from templc.recipes.cost import ANSWERS, picture, table
+from templc.recipes.cost import ANSWERS, TURNS, picture, table
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,3 +37,14 @@ def test_a_format_that_rewrites_history_costs_a_datum_a_turn(turns: int) -> None
 
 def test_the_picture_is_what_is_drawn() -> None:
     assert (ROOT / ".ci" / "cost.svg").read_text(encoding="utf-8") == picture()
+
+
+def test_the_table_of_the_readme_is_what_is_counted() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for turns in TURNS:
+        plain, thinking = (table(name, answer, turns) for name, answer in ANSWERS.items())
+        costs = (thinking.naive, thinking.faithful, thinking.extended)
+        row = [turns, plain.naive.forwarded, plain.extended.forwarded, f"{plain.ratio:.2f}"]
+        row += [cost.forwarded for cost in costs]
+        cells = " | ".join(map(str, row))
+        assert f"| {cells} | {thinking.faithful.data} / {thinking.extended.data} |" in text
