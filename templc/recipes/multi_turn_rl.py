@@ -59,7 +59,7 @@ class Plan:
 
     format: str = "qwen3_instruct"
     loss: str = "importance_sampling"
-    learning_rate: float = 3e-3
+    learning_rate: float = 4e-3
     groups: int = 1
     group_size: int = 16
     turns: int = 3
@@ -168,7 +168,7 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
 @click.command()
 @options
 @click.option("--loss", default="importance_sampling", help="or ppo, cispo, dro")
-@click.option("--steps", default=10)
+@click.option("--steps", default=16)
 @click.option("--groups", default=1, help="numbers to count from")
 @click.option("--group-size", default=16, help="episodes for each")
 @click.option("--turns", default=3)
