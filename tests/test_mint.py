@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support import tiny
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -48,3 +50,30 @@ def test_without_mint_the_cure_is_said() -> None:
         "try:\n    import templc.mint\nexcept ImportError as error:\n    print(error)"
     )
     assert printed(code).endswith("help: pip install mindlab-toolkit")
+
+
+def test_the_loop_of_the_documents_runs_on_the_local_backend(tmp_path: Path) -> None:
+    import mint
+
+    import templc.mint
+
+    assert templc.mint.install() and mint.renderers is templc.mint.renderers
+    from mint import types
+    from mint.renderers import get_renderer
+
+    training_client = tiny.client(tmp_path)
+    tokenizer = training_client.get_tokenizer()
+    sampling_client = training_client.save_weights_and_get_sampling_client(name="loop")
+    renderer = get_renderer("qwen3_instruct")
+    messages = [{"role": "user", "content": "Count up from 1."}]
+    for turn in range(3):
+        tokens = renderer.render(messages, tokenizer)
+        prompt = types.ModelInput.from_ints(tokens=tokens)
+        stop = renderer.stop_token_ids(tokenizer)
+        params = types.SamplingParams(max_tokens=4, seed=turn, stop=stop)
+        result = sampling_client.sample(prompt, num_samples=1, sampling_params=params).result()
+        assert prompt.to_ints() == list(tokens)
+        answer = tokenizer.decode(result.sequences[0].tokens, skip_special_tokens=True)
+        messages.append({"role": "assistant", "content": answer})
+        messages.append({"role": "user", "content": "Next."})
+    assert renderer.render_text(messages).count("Next.") == 3

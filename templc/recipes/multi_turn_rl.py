@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,9 @@ class Plan:
 
     format: str = "qwen3_instruct"
     loss: str = "importance_sampling"
-    learning_rate: float = 3e-3
-    groups: int = 4
-    group_size: int = 8
+    learning_rate: float = 4e-3
+    groups: int = 1
+    group_size: int = 16
     turns: int = 3
     max_tokens: int = 8
     warm_up: int = 0
@@ -122,14 +123,15 @@ def train(service: Service, data: list[Any], plan: Plan, loss: str) -> dict[str,
 
 
 def warm_up(service: Service, plan: Plan) -> None:
-    """Teach a model that knows nothing to answer with a number one off or right, and to close its turn."""
+    """Teach a model that knows nothing to close its turn behind a number: the right one or one that is two less."""
     renderer = templc.get_renderer(plan.format, service.tokenizer)
-    answers = [(start, step) for start in range(1, plan.groups + 1) for step in (1, -1)]
+    starts = range(1, plan.groups + 1)
+    answers = [(start, steps) for start in starts for steps in product((1, -1), repeat=plan.turns)]
     made = []
-    for start, step in answers:
+    for start, steps in answers:
         traj = renderer.start([Counting(start).question(0)])
         for turn in range(plan.turns):
-            answer = {"role": "assistant", "content": str(start + turn + step)}
+            answer = {"role": "assistant", "content": str(start + turn + steps[turn])}
             whole = renderer.render([Counting(start).question(turn), answer])
             ids = [token for token, sampled in zip(whole, whole.sampled, strict=True) if sampled]
             traj.sampled(ids, [0.0] * len(ids))
@@ -166,11 +168,11 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
 @click.command()
 @options
 @click.option("--loss", default="importance_sampling", help="or ppo, cispo, dro")
-@click.option("--steps", default=8)
-@click.option("--groups", default=4, help="numbers to count from")
-@click.option("--group-size", default=8, help="episodes for each")
+@click.option("--steps", default=16)
+@click.option("--groups", default=1, help="numbers to count from")
+@click.option("--group-size", default=16, help="episodes for each")
 @click.option("--turns", default=3)
-@click.option("--warm-up", default=30, help="supervised steps first; 0 for a model that can count")
+@click.option("--warm-up", default=40, help="supervised steps first; 0 for a model that can count")
 def main(base_url: str, base_model: str, name: str, rank: int, learning_rate: float, folder: Path,
          loss: str, steps: int, groups: int, group_size: int, turns: int, warm_up: int) -> None:  # fmt: skip
     """Train a model to count on, several turns an episode."""

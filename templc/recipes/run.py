@@ -101,7 +101,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--base-model", default="tiny", help="hub name, folder, or `tiny`"),
         click.option("--format", "name", default="qwen3_instruct", help="of the conversation"),
         click.option("--rank", default=16, help="of the adapter"),
-        click.option("--learning-rate", default=3e-3, help="of the optimiser"),
+        click.option("--learning-rate", default=4e-3, help="of the optimiser"),
         click.option("--folder", type=click.Path(path_type=Path), default=Path("run")),
     )):  # fmt: skip
         command = option(command)

@@ -1,0 +1,159 @@
+"""The recipes: reward rises, a stopped run goes on as if it had not stopped, what goes wrong is one message."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from templc.local import types
+from templc.recipes import connect, multi_turn_rl, turn_rewards
+from templc.recipes.connect import Service, ServiceError
+from templc.recipes.multi_turn_rl import Counting, Episode, Plan, centred
+from templc.recipes.run import Run
+from tests.support import tiny
+
+SMALL = Plan(group_size=4, turns=2, warm_up=1, max_tokens=3)
+
+
+def service(folder: Path) -> Service:
+    client = tiny.client(folder / "weights", rank=16)
+    return Service(client, client.get_tokenizer(), types)
+
+
+def test_reward_rises_and_sampled_log_probabilities_are_the_trained_ones(tmp_path: Path) -> None:
+    plan = Plan(group_size=16, turns=2, warm_up=30)
+    rows = multi_turn_rl.learn(service(tmp_path), plan, tmp_path, 5).rows
+    assert max(row["reward"] for row in rows[-2:]) > rows[0]["reward"] + 0.15
+    assert max(row["gap"] for row in rows) < 1e-4
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == rows and [r["step"] for r in rows] == [*range(5)]
+    assert (tmp_path / "progress.svg").read_text().count("<polyline") == 3
+
+
+def test_a_run_that_is_stopped_goes_on_as_if_it_were_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(folder: Path) -> list[dict[str, Any]]:
+        rows = multi_turn_rl.learn(service(folder), SMALL, folder, 2).rows
+        return [{**row, "seconds": 0} for row in rows]
+
+    whole = told(tmp_path / "whole")
+    finished = Run.finished
+
+    def stop(self: Run, step: int, metrics: dict[str, Any]) -> None:
+        if step == 1:
+            raise KeyboardInterrupt
+        finished(self, step, metrics)
+
+    monkeypatch.setattr(Run, "finished", stop)
+    with pytest.raises(KeyboardInterrupt):
+        told(tmp_path / "cut")
+    monkeypatch.setattr(Run, "finished", finished)
+    point = json.loads((tmp_path / "cut" / "checkpoint.json").read_text())
+    assert point["step"] == 0
+    assert told(tmp_path / "cut") == whole
+
+
+def test_ctrl_c_ends_a_run_with_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(multi_turn_rl, "connect", interrupted)
+    done = CliRunner().invoke(multi_turn_rl.main, ["--folder", str(tmp_path)])
+    assert done.exit_code == 130
+    assert done.output == "stopped; the same command goes on from the last checkpoint\n"
+
+
+def test_advantages_are_centred_in_their_group() -> None:
+    rewards = [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+    episodes = [Episode(Counting(1), None, row) for row in rewards]  # type: ignore[arg-type]
+    assert centred(episodes, 2) == [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]]
+    assert Counting(3).reward(1, " 5\n") == 1.0 and Counting(3).reward(1, "four") == 0.0
+
+
+def test_the_second_recipe_has_the_counts_of_the_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = service(tmp_path)
+    first = turn_rewards.joined(turn_rewards.CONVERSATIONS[0], made.tokenizer)
+    assert list(first) == [(13, 7), (33, 14)]
+    assert sum(value for row in turn_rewards.advantages() for value in row) == pytest.approx(0.0)
+    rows = turn_rewards.learn(made, Plan(loss="ppo"), tmp_path, 2).rows
+    assert [row["gap"] < 1e-4 for row in rows] == [True, True]
+    said = capsys.readouterr().out
+    assert "13 tokens, 7 of the response joined with spaces; 22 and 8 as qwen3_instruct" in said
+    assert Path(said.rsplit("weights: ", 1)[1].strip()).exists()
+
+
+def test_no_server_is_one_message(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    began = time.monotonic()
+    flags = ["--base-url", url, "--base-model", "some/model", "--folder", str(tmp_path)]
+    done = CliRunner().invoke(multi_turn_rl.main, flags)
+    assert done.exit_code == 1 and time.monotonic() - began < 15
+    assert done.output.startswith(f"error: no server answers at {url}: ")
+    assert "help: check the URL" in done.output and "Traceback" not in done.output
+
+
+class Refusing(http.server.BaseHTTPRequestHandler):
+    """A server that is well and takes nobody's key."""
+
+    def do_GET(self) -> None:
+        self._answer(200 if self.path.endswith("healthz") else 401)
+
+    def do_POST(self) -> None:
+        self._answer(401)
+
+    def _answer(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_refused_key_is_one_message(
+    refusing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKER_API_KEY", "tml-wrong")
+    began = time.monotonic()
+    with pytest.raises(ServiceError, match="creating a training client for some/model at http"):
+        connect.connect(refusing, "some/model", tmp_path)
+    assert time.monotonic() - began < 16
+
+
+def test_what_takes_too_long_says_how_to_go_on() -> None:
+    with pytest.raises(
+        ServiceError, match=r"sampling gave no answer within 0 seconds\n  help: the"
+    ):
+        connect.within("sampling", lambda: time.sleep(1), 0.05)
+    with pytest.raises(ServiceError, match="sampling failed: gone"):
+        connect.within("sampling", _raise)
+    assert connect.within("sampling", lambda: 5) == 5
+
+
+def _raise() -> None:
+    raise ConnectionError("gone")
