@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from templc.emit.header import MARK
-from templc.emit.index import emit_index
+from templc.emit.index import emit_index, shared_names
 from templc.pipeline import Compilation, compile_path
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
@@ -79,6 +79,12 @@ def build(
         proof.demanded(unproved)
     if index and len(good) == len(compilations):
         programs = [found.checked() for found in good]
+        for name, first, second in shared_names(programs):
+            unproved.error(
+                "shared-name",
+                f"`{name}` is a name of both {first} and {second}",
+                helps=("leave it to one of them",),
+            )
         outputs.append(_output(out / "__init__.py", emit_index(programs)))
         outputs += [
             _output(path, None) for path in _orphans(out, {output.path for output in outputs})
