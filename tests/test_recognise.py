@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 import templc
+from templc.build import build
 from templc.recognise import measured
 from templc.registry import generated
 from tests.support.published import path_of, sha256
@@ -107,3 +109,17 @@ def test_a_name_with_templates_of_two_behaviours_says_so() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         templc.for_model("HuggingFaceTB/SmolLM2-135M-Instruct")
+
+
+def test_two_formats_of_one_name_are_a_problem(tmp_path: Path) -> None:
+    specs = []
+    for name in ("one", "two"):
+        text = (Path(__file__).parents[1] / "specs" / "deepseek_v2.yaml").read_text("utf-8")
+        text = text.replace("format: deepseek_v2", f"format: {name}")
+        specs.append(tmp_path / f"{name}.yaml")
+        specs[-1].write_text(text.replace("aliases: [deepseek-v2]", "aliases: [both]"), "utf-8")
+    built = build(specs, tmp_path / "out", index=True, check=False)
+    assert not built.ok
+    (problem,) = built.problems
+    assert problem.code == "shared-name" and "`both`" in problem.message
+    assert not (tmp_path / "out").exists()
