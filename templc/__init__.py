@@ -13,6 +13,8 @@ and the class runs on `templc.runtime` alone: importing this package and renderi
 
 from __future__ import annotations
 
+from templc.recognise import for_model as for_model
+from templc.recognise import for_tokenizer as for_tokenizer
 from templc.registry import compile_spec as compile_spec
 from templc.registry import get_renderer as get_renderer
 from templc.registry import list_formats as list_formats
@@ -39,6 +41,8 @@ __all__ = [
     "UnstableExtension",
     "__version__",
     "compile_spec",
+    "for_model",
+    "for_tokenizer",
     "get_renderer",
     "list_formats",
 ]

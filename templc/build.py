@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from templc.emit.header import MARK
-from templc.emit.index import Entry, emit_index
+from templc.emit.index import Entry, emit_index, shared_names
 from templc.pipeline import Compilation, compile_path
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
@@ -72,14 +72,18 @@ def build(
     made = spread(_make, jobs, progress)
     good = [one for one in made if one.entry is not None]
     outputs = [output for one in good for output in one.outputs]
+    entries = [one.entry for one in good if one.entry is not None]
     if index and len(good) == len(made):
-        entries = [one.entry for one in good if one.entry is not None]
         outputs.append(_output(out / "__init__.py", emit_index(entries)))
         outputs += [
             _output(path, None) for path in _orphans(out, {output.path for output in outputs})
         ]
-    problems = tuple(problem for one in made for problem in one.problems)
-    built = Built(tuple(outputs), (*problems, *_foreign(outputs)))
+    problems = (
+        *(problem for one in made for problem in one.problems),
+        *(_shared(entries) if index else ()),
+        *_foreign(outputs),
+    )
+    built = Built(tuple(outputs), problems)
     if not check and built.ok:
         _write(built.stale)
     return built
@@ -108,7 +112,9 @@ def _make(job: _Job) -> _Made:
     proof = Proof(found)
     outputs = _pair(found, proof, job.out)
     proof.demanded(found.problems)
-    return _Made(found.problems, Entry(found.program.format, found.program.aliases), outputs)
+    program = found.program
+    entry = Entry(program.format, program.aliases, program.models, program.reference.sha256)
+    return _Made(found.problems, entry, outputs)
 
 
 def _pair(found: Compilation, proof: Proof, out: Path) -> tuple[Output, Output]:
@@ -117,6 +123,18 @@ def _pair(found: Compilation, proof: Proof, out: Path) -> tuple[Output, Output]:
     module = _output(out / f"{name}.py", found.python())
     known = _output(out / f"{name}.json", None)
     return module, Output(known.path, known.before, proof.text(known.before))
+
+
+def _shared(entries: Sequence[Entry]) -> Problems:
+    """Names that two formats claim."""
+    problems = Problems()
+    for name, first, second in shared_names(entries):
+        problems.error(
+            "shared-name",
+            f"`{name}` is a name of both {first} and {second}",
+            helps=("leave it to one of them",),
+        )
+    return problems
 
 
 def _foreign(outputs: Sequence[Output]) -> Problems:

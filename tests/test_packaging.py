@@ -39,7 +39,10 @@ def folders() -> Iterator[str]:
 def shipped() -> set[str]:
     """Every file that an installed templc has, by its path under site-packages."""
     code = {str(path.relative_to(ROOT)) for path in (ROOT / "templc").rglob("*.py")}
-    data = {f"templc/{name}" for name in ("py.typed", "syntax/schema.json", "syntax/pattern.lark")}
+    data = {
+        f"templc/{name}"
+        for name in ("py.typed", "recognised.json", "syntax/schema.json", "syntax/pattern.lark")
+    }
     specs = {f"templc/specs/{path.name}" for path in (ROOT / "specs").iterdir()}
     modules = {
         f"templc/generated/{path.name}"
@@ -154,11 +157,13 @@ def test_rendering_imports_nothing_heavy(tmp_path: Path) -> None:
     )
     heavy, own = run(sys.executable, "-c", code, folder=tmp_path, PYTHONPATH=str(ROOT)).splitlines()
     assert heavy == "[]"
-    assert own == "['generated', 'registry', 'runtime', 'version']", "no stage of the compiler"
+    assert own == "['generated', 'recognise', 'registry', 'runtime', 'version']", (
+        "no stage of the compiler"
+    )
 
 
 def test_the_requirements_of_rendering_are_few() -> None:
     project = settings()["project"]
     names = {requirement.split(">")[0] for requirement in project["dependencies"]}
-    assert names == {"click", "jsonschema", "lark", "pyyaml", "rich"}
+    assert names == {"click", "jsonschema", "lark", "markdown-it-py", "pyyaml", "rich"}
     assert {"demo", "verify", "test"} <= project["optional-dependencies"].keys()

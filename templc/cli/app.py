@@ -32,6 +32,8 @@ COMMANDS: dict[str, Entry] = {
     "check": Entry("templc.cli.check", "Report the problems of specs."),
     "build": Entry("templc.cli.build", "Write the Python modules of specs, or check them."),
     "prove": Entry("templc.cli.prove", "Show what may follow what without rewriting earlier text."),
+    "diff": Entry("templc.cli.diff", "Show how two formats differ."),
+    "docs": Entry("templc.cli.docs", "Write a page for each format."),
     "verify": Entry("templc.cli.verify", "Compare a format with a published chat template."),
 }
 

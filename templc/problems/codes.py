@@ -163,6 +163,10 @@ CODES: dict[str, Code] = {
         "`extend` would have to rewrite what was emitted.",
     ),
     # build
+    "shared-name": Code(
+        "two formats of one name",
+        "A name must say which format is meant.",
+    ),
     "not-generated": Code(
         "a file in the way",
         "The build overwrites only what it wrote itself.",

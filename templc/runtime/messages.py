@@ -106,7 +106,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class InlineReasoning:
-    """Reasoning inside content, between `open` and `close`. `content` and `reasoning`: filters of what they give."""
+    """Reasoning inside content: between `open` and `close`; `content` filters what follows.
+
+    `reasoning`: "newlines" takes the newlines off both ends of the thoughts, "whole" takes nothing.
+    """
 
     open: str
     close: str

@@ -24,7 +24,6 @@ from tests.support.formats import FORMATS, dates, option_sets, program, renderer
 
 FEWEST = 8
 """A template that takes fewer conversations of the battery than these is not one of chats."""
-NEAR = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +120,19 @@ def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
     """The candidate with the fewest places that differ or are refused; of those the one that refuses more."""
     theirs = texts(template)
     accepted = [place for place, text in enumerate(theirs) if text is not None]
-    bound: dict[tuple[str, str], Texts] = {}
+    spelled: dict[tuple[str, str], Texts] = {}
     found = []
     for candidate in among if among is not None else candidates():
-        if candidate.tokens not in bound:
-            bound[candidate.tokens] = tuple(_bound(text, candidate.tokens) for text in theirs)
-        found.append(_match(template, candidate, bound[candidate.tokens], accepted))
+        if candidate.tokens not in spelled:
+            spelled[candidate.tokens] = tuple(bound(text, candidate.tokens) for text in theirs)
+        found.append(_match(template, candidate, spelled[candidate.tokens], accepted))
     return min(
         found, key=lambda match: (len(match.different) + len(match.refused), len(match.different))
     )
 
 
-def _bound(text: str | None, tokens: tuple[str, str]) -> str | None:
+def bound(text: str | None, tokens: tuple[str, str]) -> str | None:
+    """A render with the tokens of a format in the place of those that were not known."""
     return None if text is None else text.replace(BOS, tokens[0]).replace(EOS, tokens[1])
 
 

@@ -71,6 +71,11 @@ def texts(template: Template) -> Texts:
     return found
 
 
+def store(template: Template) -> None:
+    """See to it that the renders are in the store."""
+    texts(template)
+
+
 def _store() -> Path:
     from transformers import __version__
 

@@ -1,0 +1,105 @@
+"""The page of one format: what it looks like, options, stability with witnesses, models, deviations, source.
+
+page("qwen3").splitlines()[0]       # "# qwen3: Qwen3 hybrid thinking (0.6B to 235B-A22B)"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from templc.pages.samples import shown
+from templc.pipeline import compile_path, spec_folder
+from templc.recognise import measured
+from templc.registry import renderer_class
+from templc.runtime.renderer import Renderer
+
+_FENCE = "~~~~"
+
+
+def page(name: str) -> str:
+    """The Markdown page of a format by its name."""
+    renderer = renderer_class(name)()
+    return "\n".join(_lines(name, renderer)) + "\n"
+
+
+def _lines(name: str, renderer: Renderer) -> Iterator[str]:
+    info = renderer.info
+    yield f"# {name}: {info.title}"
+    yield ""
+    if info.aliases:
+        yield f"Also called {', '.join(f'`{alias}`' for alias in info.aliases)}."
+        yield ""
+    for kind, text in shown(renderer):
+        yield from _section(f"Sample: {kind}", _fenced(text))
+    yield from _section("Options", _options(renderer))
+    yield from _section("What may follow what", _fenced(str(renderer.stability), "text"))
+    yield from _section("Witnesses", _witnesses(renderer))
+    yield from _section("Tools", [_tools(renderer)])
+    yield from _section("Models", _models(name, renderer))
+    program = compile_path(spec_folder() / f"{name}.yaml", f"specs/{name}.yaml").checked()
+    differs = [f"- {item.what}: {item.why}" for item in program.deviations]
+    yield from _section("Deviations from the template", differs or ["None."])
+    source = (spec_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    yield from _section("Source", _fenced(source, "yaml"))
+
+
+def _section(title: str, body: Iterator[str] | list[str]) -> Iterator[str]:
+    yield f"## {title}"
+    yield ""
+    yield from body
+    yield ""
+
+
+def _fenced(text: str, kind: str = "text") -> list[str]:
+    return [f"{_FENCE}{kind}", text.rstrip("\n"), _FENCE]
+
+
+def _options(renderer: Renderer) -> list[str]:
+    rows = [
+        f"| `{name}` | {' / '.join(option.values) or option.type}"
+        f" | {'unset' if option.default is None else _cell(option.default)} | {_cell(option.doc)} |"
+        for name, option in renderer.known_options.items()
+    ]
+    head = ["| option | values | default | meaning |", "| --- | --- | --- | --- |"]
+    return [*head, *rows] if rows else ["None."]
+
+
+def _cell(value: object) -> str:
+    """A value inside a table: no bar and no line end may split it."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`".replace("|", "\\|").replace("\n", " ") if text else ""
+
+
+def _witnesses(renderer: Renderer) -> list[str]:
+    """Each boundary that is not always stable, with the reason and the line of the spec that decides."""
+    found = [
+        f"- {cell.after} > {cell.then}: {cell.text}; {cell.reason or 'no reason given'}"
+        f" ({', '.join(cell.lines)})"
+        for cell in renderer.stability.cells
+        if cell.verdict != "stable" or cell.condition
+    ]
+    if not found:
+        return ["Nothing that was written is ever rewritten."]
+    name = renderer.info.name
+    return [*found, "", f"`templc prove {name} --witness N` prints the shortest conversation."]
+
+
+def _tools(renderer: Renderer) -> str:
+    kinds = {kind for kind, _ in shown(renderer)}
+    return (
+        "Calls and results are written." if "tools" in kinds else "This format has no tool calls."
+    )
+
+
+def _models(name: str, renderer: Renderer) -> Iterator[str]:
+    info = renderer.info
+    if info.sha256:
+        yield f"Follows the template of {info.repository} ({info.revision}), sha256 `{info.sha256}`."
+    else:
+        yield "Follows no published template."
+    yield ""
+    yield from (f"- {model}" for model in info.models)
+    for digest, options, models in measured(name):
+        if digest != info.sha256:
+            given = "".join(f" with {key}={value}" for key, value in options.items())
+            yield f"- `{digest[:16]}`{given}: {', '.join(models[:6])}"
