@@ -50,7 +50,7 @@ roles:
   user: "U: ${content}\\n"
   assistant:
     opener: "A: "
-    body: ["${content}", {each: call in calls, do: '[call]{"name": "${call.name}", "arguments": ${call.arguments|json}}[/call]'}]
+    body: "${content}"
     closer: "<|end|>"
     accept:
       - ["<think>${reasoning}</think>", "${content}"]
@@ -64,3 +64,13 @@ def test_what_is_accepted_is_never_written() -> None:
     assert (parsed.status, parsed.canonical) == ("ok", False)
     assert "<think>" not in renderer.render_text([{"role": "user", "content": "Hi"}])
     assert renderer.parse("Yo<|end|>").canonical
+
+
+@pytest.mark.parametrize("text", ["Yo", "\nYo", "\n\nYo"])
+def test_an_empty_block_in_the_prompt_takes_no_line_end_of_the_answer(text: str) -> None:
+    renderer = get_renderer(
+        "nemotron3_nano", tokenizer_for("nemotron3_nano"), enable_thinking=False
+    )
+    prompt = renderer.render([USER])
+    parsed = renderer.parse(renderer.codec(None).control(f"{text}<|im_end|>"), prompt=prompt)
+    assert (parsed.message["content"], parsed.canonical, parsed.status) == (text, True, "ok")

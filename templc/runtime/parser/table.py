@@ -40,7 +40,8 @@ Place = tuple[int, int]
 class Exit:
     """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
 
-    pre: taken off the text before it. others: further shapes that a call may have here. alone: separator that stands there for no text at all. post: what follows.
+    pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
+    others: further shapes that a call may have here.
     """
 
     kind: str
@@ -57,7 +58,8 @@ class Exit:
 class State:
     """A stretch of text: the `name` of its field, and what ends it.
 
-    lead: exits that count only while nothing but white space was read. late: text behind calls. gap: a section of
+    lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
+    tokens that lead elsewhere where they stand at the very beginning. gap: a section of
     calls, where text is junk. opener: the anchor that led here, which models repeat.
     """
 
@@ -66,6 +68,7 @@ class State:
     strip: Strip = field(default_factory=Strip)
     exits: dict[str, Exit] = field(default_factory=dict)
     lead: dict[str, Exit] = field(default_factory=dict)
+    empty: dict[str, Exit] = field(default_factory=dict)
     late: bool = False
     gap: bool = False
     opener: str = ""
@@ -230,6 +233,7 @@ class _Builder:
         state.strip = STRIPS[strips.pop()] if len(strips) == 1 else Strip()
         self._exits(state.exits, inside, state)
         self._exits(state.lead, lead, state)
+        state.empty = {core: way for core, way in state.lead.items() if _other(way, state)}
         state.lead = {core: way for core, way in state.lead.items() if core not in state.exits}
         if state.name == "reasoning" and self._accept:
             self._calls_in_reasoning(state, number)
@@ -343,6 +347,14 @@ class _Builder:
                     state.exits.setdefault(
                         core, Exit("call", core, step.before, target=number, calls=step)
                     )
+
+
+def _other(way: Exit, state: State) -> bool:
+    """Whether a control token leads elsewhere where no field stands before it, not even an empty one."""
+    usual = state.exits.get(way.core)
+    if usual is None or len(way.core) > 1 or not way.kind == usual.kind == "enter":
+        return False
+    return (way.post, way.target) != (usual.post, usual.target)
 
 
 def _is_content(step: Step) -> bool:
