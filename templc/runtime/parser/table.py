@@ -27,6 +27,7 @@ from templc.runtime.parser.grammar import (
     Item,
     JsonCall,
     Part,
+    PythonCalls,
     Response,
     Strip,
 )
@@ -180,7 +181,7 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
         return tuple(alphabet.inside(item) if isinstance(item, str) else item for item in items)
 
     match shape:
-        case JsonCall():
+        case JsonCall() | PythonCalls():
             return replace(shape, open=opening, close=closing)
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
