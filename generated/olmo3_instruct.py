@@ -5,13 +5,16 @@
 from typing import NamedTuple
 
 from templc.runtime import (
+    Anchor,
     Arguments,
+    Calls,
     Content,
     Hole,
     Info,
     Message,
     Name,
     Option,
+    PythonCalls,
     Renderer,
     Response,
     ToolText,
@@ -149,4 +152,8 @@ class Olmo3Instruct(Renderer):
         pass
 
     def response(self, out: Writer, past: object) -> Response:
-        return Response(Hole("content"), Hole("other"))
+        return Response(
+            Hole("content"),
+            Calls(PythonCalls(Anchor("<function_calls>"), Anchor("</function_calls>"))),
+            Hole("other"),
+        )

@@ -1,19 +1,38 @@
 """Random and mutated completions, over all formats: `python -m tests.parse_fuzz [COUNT] [--laws] [--format NAME]`.
 
 Each one must be read without an exception, with every token in exactly one span, and alike when it is fed in pieces.
-`--laws` takes every small message of every format instead, rendered and read back.
+COUNT is shared out among the formats, a million by default; `--seconds` ends earlier, `--workers` runs formats side
+by side. `--laws` takes every small message of every format instead, rendered and read back.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import random
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from templc.runtime.codec import codec_of
 from tests.support.responses import TOOLS, Case, cases, formats, small_messages
+
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class Read:
+    """What one batch came to: completions read, tokens in them, and the first that was read wrongly."""
+
+    name: str
+    count: int
+    tokens: int
+    wrong: str = ""
 
 
 def covered(spans: tuple[tuple[int, int, str], ...], size: int) -> bool:
@@ -46,21 +65,41 @@ def drawn_ids(random_: random.Random, controls: list[int], seeds: list[list[int]
     return ids
 
 
-def fuzz(name: str, count: int, seed: int) -> None:
-    """Read `count` completions of a format; AssertionError with the one that is read wrongly."""
-    random_ = random.Random(f"{name} {seed}")
+@functools.cache
+def prepared(name: str) -> tuple[Case, list[int], list[int], list[list[int]]]:
+    """A conversation of a format, its prompt, control tokens and completions to mutate."""
     case = next(cases(name))
-    controls, seeds = pools(case)
-    prompt = case.prompt()
+    return case, case.prompt(), *pools(case)
+
+
+def fuzz(name: str, count: int, seed: int) -> Read:
+    """Read `count` completions of a format, up to the first that is read wrongly."""
+    random_ = random.Random(f"{name} {seed}")
+    case, prompt, controls, seeds = prepared(name)
+    tokens = 0
     for number in range(count):
         ids = drawn_ids(random_, controls, seeds)
-        parsed = case.renderer.parse(ids, prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
-        assert covered(parsed.spans, len(ids)), (name, ids)
-        if number % 10 == 0:
-            parser = case.renderer.parser(prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
-            for token in ids:
-                parser.feed(token)
-            assert parser.finish() == parsed, (name, ids)
+        tokens += len(ids)
+        try:
+            good = read_well(case, prompt, ids, streamed=number % 10 == 0)
+        except Exception as error:
+            return Read(name, number, tokens, f"{type(error).__name__}: {error} for {ids}")
+        if not good:
+            return Read(name, number, tokens, f"wrong spans or another result in pieces for {ids}")
+    return Read(name, count, tokens)
+
+
+def read_well(case: Case, prompt: list[int], ids: list[int], *, streamed: bool) -> bool:
+    """Whether a completion is read with every token in one span, and alike token by token."""
+    parsed = case.renderer.parse(ids, prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
+    if not covered(parsed.spans, len(ids)):
+        return False
+    if not streamed:
+        return True
+    parser = case.renderer.parser(prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
+    for token in ids:
+        parser.feed(token)
+    return parser.finish() == parsed
 
 
 def laws(name: str) -> tuple[int, list[object]]:
@@ -83,6 +122,46 @@ def laws(name: str) -> tuple[int, list[object]]:
     return count, wrong
 
 
+def batches(names: list[str], count: int, seed: int) -> Iterator[tuple[str, int, int]]:
+    """Name, size and seed of each batch, the formats in turn, so that an early end has read of all of them."""
+    each = -(-count // len(names))
+    for start in range(0, each, BATCH):
+        for name in names:
+            yield name, min(BATCH, each - start), seed * 1_000_000 + start
+
+
+def run_fuzz(names: list[str], given: argparse.Namespace) -> list[Read]:
+    """Every batch, with a progress bar; stops handing out more when the time is over."""
+    found: list[Read] = []
+    end = time.monotonic() + given.seconds
+    todo = batches(names, given.count, given.seed)
+    total = -(-given.count // len(names)) * len(names)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with (
+        ProcessPoolExecutor(given.workers) as pool,
+        Progress(*columns, TimeRemainingColumn()) as progress,
+    ):
+        bar = progress.add_task("completions", total=total)
+        running = {pool.submit(fuzz, *one) for one in itertools.islice(todo, given.workers * 2)}
+        while running:
+            done = next(as_completed(running))
+            running.remove(done)
+            found.append(done.result())
+            progress.advance(bar, found[-1].count)
+            more = [] if time.monotonic() > end else itertools.islice(todo, 1)
+            running |= {pool.submit(fuzz, *one) for one in more}
+    return found
+
+
+def summary(found: list[Read], seconds: float) -> str:
+    """The numbers of a run, and what was read wrongly."""
+    count, tokens = sum(one.count for one in found), sum(one.tokens for one in found)
+    wrong = [f"{one.name}: {one.wrong}" for one in found if one.wrong]
+    names = len({one.name for one in found})
+    head = f"{count:,} completions of {names} formats, {tokens:,} tokens, {seconds:.0f} s"
+    return "\n".join([f"{head}, {len(wrong)} read wrongly", *wrong[:10]])
+
+
 def main(argv: list[str]) -> int:
     """Run it; 1 where something is read wrongly."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -90,19 +169,20 @@ def main(argv: list[str]) -> int:
     options.add_argument("--laws", action="store_true")
     options.add_argument("--format", action="append")
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=float("inf"))
     given = options.parse_args(argv)
     names = given.format or formats()
+    start = time.monotonic()
+    if not given.laws:
+        found = run_fuzz(names, given)
+        print(summary(found, time.monotonic() - start), flush=True)
+        return int(any(one.wrong for one in found))
     bad = False
     for name in names:
-        start = time.monotonic()
-        if given.laws:
-            count, wrong = laws(name)
-            bad = bad or bool(wrong)
-            print(f"{name}: {count} messages, {len(wrong)} wrong", *wrong[:1], flush=True)
-            continue
-        count = -(-given.count // len(names))
-        fuzz(name, count, given.seed)
-        print(f"{name}: {count} completions, {time.monotonic() - start:.0f} s", flush=True)
+        count, wrong = laws(name)
+        bad = bad or bool(wrong)
+        print(f"{name}: {count} messages, {len(wrong)} wrong", *wrong[:1], flush=True)
     return int(bad)
 
 

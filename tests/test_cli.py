@@ -224,7 +224,8 @@ def test_the_page_holds_every_token(run: Run) -> None:
     found = run("show", "qwen3", "-m", "odd.json", "--html", "page.html")
     assert (found.status, found.out, found.err) == (0, "", "note: wrote page.html\n")
     text = Path("page.html").read_text(encoding="utf-8")
-    assert "<script>" not in text
+    assert "&lt;" in text and text.count("<script") == 1
+    assert not re.search(r"""(?:src|href)=|url\(|@import|https?:""", text)  # nothing is fetched
     page = Spans()
     page.feed(text)
     document: Any = json.loads(run("render", "qwen3", "-m", "odd.json", "--json").out)
@@ -232,7 +233,7 @@ def test_the_page_holds_every_token(run: Run) -> None:
     assert ids == document["tokens"]
     assert (
         page.titles[0]
-        == "id 151644, message 0 (user), written by the format, not sampled, weight 0"
+        == "id 151644, message 0 (user), written by the format, not sampled, weight 0, qwen3.yaml:42"
     )
     assert "".join(page.texts).replace("⏎", "").startswith('<|im_start|>user\n<script> & "ü')
 

@@ -50,9 +50,7 @@ roles:
   user: "U: ${content}\\n"
   assistant:
     opener: "A: "
-    body:
-      - "${content}"
-      - {each: call in calls, do: '[call]{"name": "${call.name}", "arguments": ${call.arguments|json}}[/call]'}
+    body: "${content}"
     closer: "<|end|>"
     accept:
       - ["<think>${reasoning}</think>", "${content}"]
@@ -66,3 +64,69 @@ def test_what_is_accepted_is_never_written() -> None:
     assert (parsed.status, parsed.canonical) == ("ok", False)
     assert "<think>" not in renderer.render_text([{"role": "user", "content": "Hi"}])
     assert renderer.parse("Yo<|end|>").canonical
+
+
+@pytest.mark.parametrize("text", ["Yo", "\nYo", "\n\nYo"])
+def test_an_empty_block_in_the_prompt_takes_no_line_end_of_the_answer(text: str) -> None:
+    renderer = get_renderer(
+        "nemotron3_nano", tokenizer_for("nemotron3_nano"), enable_thinking=False
+    )
+    prompt = renderer.render([USER])
+    parsed = renderer.parse(renderer.codec(None).control(f"{text}<|im_end|>"), prompt=prompt)
+    assert (parsed.message["content"], parsed.canonical, parsed.status) == (text, True, "ok")
+
+
+PYTHON = [
+    ("f(k=1)", [("f", {"k": 1})]),
+    ('f(k="a, b)", n=[1, {"x": null}])\nget-it.v2()', [
+        ("f", {"k": "a, b)", "n": [1, {"x": None}]}),
+        ("get-it.v2", {}),
+    ]),
+    ("f(k=True, n=None, s='it\\'s', l=['a', (1, 2)])", [
+        ("f", {"k": True, "n": None, "s": "it's", "l": ["a", (1, 2)]}),
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "calls"), PYTHON)
+def test_calls_as_python_writes_them(text: str, calls: list[tuple[str, dict[str, object]]]) -> None:
+    renderer = get_renderer("olmo3_instruct", tokenizer_for("olmo3_instruct"))
+    completion = f"Yo<function_calls>{text}</function_calls><|im_end|>"
+    for parsed in (
+        renderer.parse(completion),
+        renderer.parse(renderer.codec(None).control(completion)),
+    ):
+        functions = [call["function"] for call in parsed.message["tool_calls"]]
+        assert [(one["name"], one["arguments"]) for one in functions] == calls
+        assert (parsed.status, parsed.message["content"]) == ("ok", "Yo")
+
+
+def test_python_calls_come_back_as_they_were_written() -> None:
+    renderer = get_renderer("olmo3_instruct")
+    text = '<function_calls>f(k="v", n=[1, true])\nf()</function_calls><|endoftext|>'
+    parsed = renderer.parse(text)
+    assert (parsed.status, parsed.canonical) == ("ok", True)
+    raw = [call["function"]["raw_arguments"] for call in parsed.message["tool_calls"]]
+    assert raw == ['k="v", n=[1, true]', ""]
+    assert text in renderer.render_text([USER, parsed.message])
+
+
+BAD_PYTHON = (
+    "f(",
+    "f(1)",
+    "f(k=)",
+    "f(k=__import__('os'))",
+    "f(k=[1)",
+    "k=1",
+    "f(k=1) and g()",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", BAD_PYTHON)
+def test_what_is_no_call_is_an_error_with_its_text(text: str) -> None:
+    parsed = get_renderer("olmo3_instruct").parse(
+        f"<function_calls>{text}</function_calls><|im_end|>"
+    )
+    assert (parsed.status, parsed.message.get("tool_calls")) == ("malformed", None)
+    assert [error.raw for error in parsed.errors] == [text]

@@ -53,7 +53,7 @@ def command(format: str, stage: str | None, html: str | None, **arguments: Any) 
         return
     job = prepared(format, wanted)
     if html is not None:
-        _page(job, Path(html))
+        _page(job, Path(html), format)
     else:
         _terminal(job)
 
@@ -90,9 +90,13 @@ def _terminal(job: Job) -> None:
     out.print(tally(job.cells))
 
 
-def _page(job: Job, path: Path) -> None:
+def _page(job: Job, path: Path, format: str) -> None:
     from templc.cli.html import page
+    from templc.cli.places import Places
+    from templc.pipeline import compile_path
 
     info = job.renderer.info
-    path.write_text(page(job.cells, f"{info.name}: {info.title}"), encoding="utf-8")
+    places = Places(compile_path(spec_path(format)).checked())
+    lines = [places.of(cell) for cell in job.cells]
+    path.write_text(page(job.cells, f"{info.name}: {info.title}", lines), encoding="utf-8")
     note(f"wrote {path}")

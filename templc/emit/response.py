@@ -25,6 +25,7 @@ from templc.runtime.parser.grammar import (
     Hole,
     JsonCall,
     Part,
+    PythonCalls,
 )
 
 NAMES = (
@@ -39,6 +40,7 @@ NAMES = (
     "If",
     "JsonCall",
     "Part",
+    "PythonCalls",
     "Response",
 )
 
@@ -163,6 +165,8 @@ def _shape(calls: Calls) -> _Node:
                 if key != defaults[name]
             ]
             return _Node("JsonCall", (*edges, *named))
+        case PythonCalls():
+            return _Node("PythonCalls", edges)
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
         case ArgumentCall(head=head, argument=argument, tail=tail):

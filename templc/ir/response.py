@@ -31,7 +31,7 @@ from templc.model.expr import (
     disjunction,
     negation,
 )
-from templc.runtime.parser.grammar import Anchor, Blank, Calls, Hole
+from templc.runtime.parser.grammar import Anchor, Blank, Calls, Hole, PythonCalls
 
 KNOWN_SCOPES = ("option", "tools", "systems", "lead")
 
@@ -151,6 +151,11 @@ class _Derive:
         before, alone = _spacing(self.ops(op.open))
         sections = [part for part in opening if isinstance(part, Anchor)]
         closers = [part for part in closing if isinstance(part, Anchor)]
+        if isinstance(shape, PythonCalls):
+            if not (sections and closers):
+                return None
+            shape = PythonCalls(replace(sections[0], pre=""), closers[0])
+            return Calls(shape, before, alone)
         spaces = "".join(part.text for part in between if isinstance(part, Blank)) + leading
         return Calls(
             call=shape,

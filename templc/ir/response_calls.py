@@ -20,6 +20,7 @@ from templc.runtime.parser.grammar import (
     FieldCall,
     JsonCall,
     Part,
+    PythonCalls,
 )
 
 _MARK = "\x00"
@@ -29,6 +30,8 @@ _Run = list[str | Part | Each]
 def call_shape(loop: Each, literals: Literals) -> tuple[CallShape, str] | None:
     """The encoding of one call and the white space before it; None for one that cannot be told from text."""
     run, quoted = _run(loop.do)
+    if _is_python(run):
+        return PythonCalls(Anchor(""), Anchor("")), ""
     if len(run) > 1 and isinstance(run[-1], Part):
         return _to_the_stop(run, literals)
     match run:
@@ -40,6 +43,15 @@ def call_shape(loop: Each, literals: Literals) -> tuple[CallShape, str] | None:
     if arguments is not None:
         return _by_argument(run, arguments, literals)
     return _as_json(run, quoted, literals) or _as_fields(run, literals)
+
+
+def _is_python(run: _Run) -> bool:
+    """Whether a call is written as `name(key=value, ...)`; what stands around all of them is the loop's."""
+    match run:
+        case [Part("name"), "(", Each(over="arguments") as inner, ")"]:
+            return _run(inner.do)[0] == [Part("name"), "=", Part("value")]
+        case _:
+            return False
 
 
 def _run(ops: Ops) -> tuple[_Run, set[str]]:

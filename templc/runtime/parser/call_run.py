@@ -87,6 +87,7 @@ def ended(machine: Machine, call: CallRun, core: str | None) -> bool:
 def _bare(machine: Machine, call: CallRun, text: str, core: str | None) -> bool:
     """A bare object has ended: a call if it names a tool and maps its arguments, else text like any other."""
     known = machine.reading.schemas
+    assert isinstance(call.shape, BareCall)
     if core == call.shape.close.core:
         try:
             found = machine.reading.read(call.shape, text)
@@ -112,18 +113,19 @@ def _read(machine: Machine, call: CallRun, text: str) -> tuple[str, str] | None:
         return error.code, error.message
     end = call.body + len(text) + len(call.shape.close.core)
     machine.record.span(call.start, end, "tool_call")
-    machine.record.call(found, call.start, end, machine.reading.body(call.shape, text))
+    for one in found:
+        machine.record.call(one, call.start, end, machine.reading.body(call.shape, text))
     return None
 
 
-def _in_any_shape(machine: Machine, call: CallRun, text: str) -> ReadCall:
-    """The call in the shape that the format writes, else in the first accepted one that it has."""
+def _in_any_shape(machine: Machine, call: CallRun, text: str) -> list[ReadCall]:
+    """The calls in the shape that the format writes, else in the first accepted one that it has."""
     try:
-        return machine.reading.read(call.shape, text)
+        return machine.reading.read_all(call.shape, text)
     except BadCall:
         for shape in call.others:
             with suppress(BadCall):
-                return machine.reading.read(shape, text)
+                return machine.reading.read_all(shape, text)
         raise
 
 

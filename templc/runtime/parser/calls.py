@@ -19,7 +19,9 @@ from templc.runtime.parser.grammar import (
     FieldCall,
     JsonCall,
     Part,
+    PythonCalls,
 )
+from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
 from templc.runtime.parser.values import Unreadable, decoded_arguments, members, read_json, typed
 
@@ -64,7 +66,19 @@ class Reading:
         text = text.removeprefix(post)
         return text.removesuffix(pre)
 
-    def read(self, shape: CallShape, text: str) -> ReadCall:
+    def read_all(self, shape: CallShape, text: str) -> list[ReadCall]:
+        """The calls that stand between opener and closer: one, but for the Python form."""
+        if not isinstance(shape, PythonCalls):
+            return [self.read(shape, text)]
+        try:
+            found = python_calls(self.alphabet.outside(self.body(shape, text)))
+        except Unreadable as error:
+            raise BadCall("bad_call", str(error)) from None
+        if not found:
+            raise BadCall("no_name", "there is no call")
+        return [self._known(ReadCall(*call)) for call in found]
+
+    def read(self, shape: JsonCall | FieldCall | ArgumentCall | BareCall, text: str) -> ReadCall:
         """The call that stands between opener and closer."""
         match shape:
             case JsonCall():
@@ -76,6 +90,9 @@ class Reading:
             case BareCall(name, arguments):
                 inner = JsonCall(shape.open, shape.close, name, arguments)
                 call = self._json(inner, self.alphabet.outside("{" + text + "}"))
+        return self._known(call)
+
+    def _known(self, call: ReadCall) -> ReadCall:
         if self.schemas is not None and call.name not in self.schemas:
             call.notes.append(("unknown_tool", f"no tool is named {call.name!r}"))
         return call

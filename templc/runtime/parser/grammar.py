@@ -108,7 +108,15 @@ class BareCall:
         return Anchor("}")
 
 
-CallShape = JsonCall | FieldCall | ArgumentCall | BareCall
+@dataclass(frozen=True, slots=True)
+class PythonCalls:
+    """All calls of a turn between `open` and `close`, as Python writes them: `f(a=1, b="x")`."""
+
+    open: Anchor
+    close: Anchor
+
+
+CallShape = JsonCall | FieldCall | ArgumentCall | BareCall | PythonCalls
 
 
 @dataclass(frozen=True, slots=True)

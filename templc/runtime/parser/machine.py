@@ -39,6 +39,7 @@ class Machine:
         self._final = False
         self._lead = self.state.leads
         self._begun = False
+        self._entered = False
         self._noted_rest = False
         self._held: list[str] = []
         self._call: CallRun | None = None
@@ -78,11 +79,24 @@ class Machine:
             return self._behind_stop()
         if self._call is not None:
             return self._in_call(self._call)
+        if self._entered and self.state.empty:
+            return self._at_the_beginning()
         if self._eat and not self._eaten():
             return False
         if self.state.gap:
             return self._in_gap()
         return self._leading() if self._lead else self._in_text()
+
+    def _at_the_beginning(self) -> bool:
+        """The first character of a state; False where it is still to come."""
+        if self.at == len(self.buffer) and not self._final:
+            return False
+        self._entered = False
+        way = self.state.empty.get(self.buffer[self.at : self.at + 1])
+        if way is not None:
+            self._eat = ""
+            self._leave(way, lead=True)
+        return True
 
     # white space that the format writes behind an anchor
 
@@ -238,7 +252,7 @@ class Machine:
         """Go to a state; `post` is white space to be taken off first."""
         state = self.table.states[target]
         resumed = state is self.state and state.name == "reasoning"
-        self.state, self._eat = state, post
+        self.state, self._eat, self._entered = state, post, True
         self.reasoned = self.reasoned or self.reasoning_open
         self._lead, self._begun = state.leads and not resumed, resumed
 

@@ -27,6 +27,7 @@ from templc.runtime.parser.grammar import (
     Item,
     JsonCall,
     Part,
+    PythonCalls,
     Response,
     Strip,
 )
@@ -40,8 +41,8 @@ Place = tuple[int, int]
 class Exit:
     """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
 
-    pre: taken off the text before it. others: further shapes that a call may have here. alone: separator that stands
-    there for no text at all. post: what follows.
+    pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
+    others: further shapes that a call may have here.
     """
 
     kind: str
@@ -58,7 +59,8 @@ class Exit:
 class State:
     """A stretch of text: the `name` of its field, and what ends it.
 
-    lead: exits that count only while nothing but white space was read. late: text behind calls. gap: a section of
+    lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
+    tokens that lead elsewhere where they stand at the very beginning. gap: a section of
     calls, where text is junk. opener: the anchor that led here, which models repeat.
     """
 
@@ -67,6 +69,7 @@ class State:
     strip: Strip = field(default_factory=Strip)
     exits: dict[str, Exit] = field(default_factory=dict)
     lead: dict[str, Exit] = field(default_factory=dict)
+    empty: dict[str, Exit] = field(default_factory=dict)
     late: bool = False
     gap: bool = False
     opener: str = ""
@@ -178,7 +181,7 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
         return tuple(alphabet.inside(item) if isinstance(item, str) else item for item in items)
 
     match shape:
-        case JsonCall():
+        case JsonCall() | PythonCalls():
             return replace(shape, open=opening, close=closing)
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
@@ -231,6 +234,7 @@ class _Builder:
         state.strip = STRIPS[strips.pop()] if len(strips) == 1 else Strip()
         self._exits(state.exits, inside, state)
         self._exits(state.lead, lead, state)
+        state.empty = {core: way for core, way in state.lead.items() if _other(way, state)}
         state.lead = {core: way for core, way in state.lead.items() if core not in state.exits}
         if state.name == "reasoning" and self._accept:
             self._calls_in_reasoning(state, number)
@@ -344,6 +348,14 @@ class _Builder:
                     state.exits.setdefault(
                         core, Exit("call", core, step.before, target=number, calls=step)
                     )
+
+
+def _other(way: Exit, state: State) -> bool:
+    """Whether a control token leads elsewhere where no field stands before it, not even an empty one."""
+    usual = state.exits.get(way.core)
+    if usual is None or len(way.core) > 1 or not way.kind == usual.kind == "enter":
+        return False
+    return (way.post, way.target) != (usual.post, usual.target)
 
 
 def _is_content(step: Step) -> bool:

@@ -37,6 +37,16 @@ def read_json(text: str) -> Any:
     return value
 
 
+def check_depth(text: str) -> None:
+    """Unreadable where brackets nest too deep; once for a text, before `read_json_at`."""
+    _shallow(text)
+
+
+def read_json_at(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at `at`, and where it ends; Unreadable where there is none."""
+    return _value(text, at)
+
+
 def members(text: str) -> dict[str, tuple[Any, str]]:
     """The members of a JSON object, each with its raw text; of equal keys the last one counts."""
     at = _blank(text, 0)
