@@ -36,6 +36,10 @@ class Codec(Protocol):
     @property
     def digest(self) -> str: ...
 
+    def engine(self) -> str:
+        """What encodes text, in words; where that is not tiktoken, also why."""
+        ...
+
     def added(self) -> Mapping[str, int]:
         """Every added token, special or not, with its id."""
         ...
@@ -53,6 +57,15 @@ class Codec(Protocol):
 
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         """`plain`, and for each id the offset in `text` of the character that it starts with or in."""
+        ...
+
+    def plain_counted(
+        self, text: str, ends: Sequence[int], *, at_start: bool = True
+    ) -> tuple[list[int], list[int]]:
+        """`plain`, and for each stretch of the text how many tokens start in it.
+
+        ends: where the stretches end, in order, the last at the end of the text.
+        """
         ...
 
     def control(self, text: str) -> list[int]:
