@@ -99,8 +99,11 @@ def _engine(settings: Mapping[str, Any], table: Table, strange: str, tiktoken: A
         )
     except ValueError as error:
         raise Unfit(f"tiktoken refuses the pattern ({str(error)[:200]})") from None
-    composes = _composes(settings["normalizer"])
-    return FastEngine(encoding, table.ranks, composes=composes, strange=strange)
+    compose = None
+    if _composes(settings["normalizer"]):
+        # The library's own: its Unicode data may be older than Python's.
+        compose = importlib.import_module("tokenizers.normalizers").NFC().normalize_str
+    return FastEngine(encoding, table.ranks, compose=compose, strange=strange)
 
 
 def _composes(normalizer: Mapping[str, Any] | None) -> bool:

@@ -13,7 +13,7 @@ import re
 import sys
 import unicodedata
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -21,16 +21,25 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FastEngine:
-    """Text to ids. composes: text is brought to NFC first. Safe to call from several threads."""
+    """Text to ids. compose: brings text to NFC, None where text stays. Safe to call from several threads.
+
+    Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
+    are left to the other engine, and those that only Python knows compose with nothing.
+    """
 
     def __init__(
-        self, encoding: Any, ranks: Mapping[bytes, int], *, composes: bool, strange: str
+        self,
+        encoding: Any,
+        ranks: Mapping[bytes, int],
+        *,
+        compose: Callable[[str], str] | None,
+        strange: str,
     ) -> None:
         self._encode = encoding.encode_ordinary
         self._sizes = array("H", bytes(2 * (max(ranks.values()) + 1)))
         for token, rank in ranks.items():
             self._sizes[rank] = len(token)
-        self._composes = composes
+        self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
 
     def __reduce__(self) -> NoReturn:
@@ -41,8 +50,8 @@ class FastEngine:
         if not text.isascii():
             if not self._known(text):
                 return None
-            if self._composes and not unicodedata.is_normalized("NFC", text):
-                text = unicodedata.normalize("NFC", text)
+            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
+                text = self._compose(text)
         return self._encoded(text)
 
     def counted(self, text: str, ends: Sequence[int]) -> tuple[list[int], list[int]] | None:
@@ -54,7 +63,7 @@ class FastEngine:
         if not plain:
             if not self._known(text):
                 return None
-            if self._composes and not unicodedata.is_normalized("NFC", text):
+            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
                 return None
         ids = self._encoded(text)
         if ids is None:
