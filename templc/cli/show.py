@@ -13,7 +13,7 @@ from templc.cli.cells import tally
 from templc.cli.chats import Job, Wanted, chat_options, prepared
 from templc.cli.console import colored, console, note
 from templc.cli.failures import InputError
-from templc.cli.formats import spec_path
+from templc.cli.formats import class_of, spec_path
 from templc.cli.stages import PRINTERS
 
 EPILOG = """\b
@@ -21,6 +21,7 @@ Examples:
   templc show qwen3 -m chat.json
   templc show qwen3 -m chat.json --html tokens.html
   templc show --stage ir specs/qwen3.yaml
+  templc show --engine qwen3 --tokenizer models/mine
 
 \b
 The stages, in order:
@@ -37,9 +38,12 @@ The stages, in order:
 @click.option(
     "--stage", type=click.Choice(list(PRINTERS)), help="Print this stage of the compiler instead."
 )
+@click.option("--engine", is_flag=True, help="Print what encodes text, and why it is not tiktoken.")
 @click.option("--html", metavar="FILE", help="Write a page that shows id and origin of each token.")
 @chat_options
-def command(format: str, stage: str | None, html: str | None, **arguments: Any) -> None:
+def command(
+    format: str, stage: str | None, engine: bool, html: str | None, **arguments: Any
+) -> None:
     """Show the tokens of a conversation: coloured by role, trained ones marked.
 
     FORMAT is a name or alias from `templc list`, or the path of a spec file. Without -m a sample conversation is
@@ -51,11 +55,22 @@ def command(format: str, stage: str | None, html: str | None, **arguments: Any) 
             raise InputError("--stage shows a spec, not a conversation", help="give it FORMAT only")
         _stage(stage, format)
         return
+    if engine:
+        _engine(format, wanted)
+        return
     job = prepared(format, wanted)
     if html is not None:
         _page(job, Path(html), format)
     else:
         _terminal(job)
+
+
+def _engine(format: str, wanted: Wanted) -> None:
+    from templc.cli.vocabulary import chosen
+    from templc.runtime.codec import codec_of
+
+    tokenizer, name = chosen(wanted.tokenizer, class_of(format).info)
+    sys.stdout.write(f"{name}: {codec_of(tokenizer).engine()}\n")
 
 
 def _stage(stage: str, format: str) -> None:

@@ -36,6 +36,10 @@ class Codec(Protocol):
     @property
     def digest(self) -> str: ...
 
+    def engine(self) -> str:
+        """What encodes text, in words; where that is not tiktoken, also why."""
+        ...
+
     def added(self) -> Mapping[str, int]:
         """Every added token, special or not, with its id."""
         ...
@@ -53,6 +57,15 @@ class Codec(Protocol):
 
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         """`plain`, and for each id the offset in `text` of the character that it starts with or in."""
+        ...
+
+    def plain_counted(
+        self, text: str, ends: Sequence[int], *, at_start: bool = True
+    ) -> tuple[list[int], list[int]]:
+        """`plain`, and for each stretch of the text how many tokens start in it.
+
+        ends: where the stretches end, in order, the last at the end of the text.
+        """
         ...
 
     def control(self, text: str) -> list[int]:
@@ -73,11 +86,18 @@ class Codec(Protocol):
 
 
 class _Kept(NamedTuple):
-    """A codec, and what its tokenizer looked like when the codec was made."""
+    """A codec, what its tokenizer looked like when the codec was made, and the id that a new token would get."""
 
     codec: Codec
     stamp: object
     owner: object
+    free: int
+
+    def fits(self, tokenizer: Any, stamp: object) -> bool:
+        """Whether no token was added since, and nothing else was changed."""
+        backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        grown = self.free >= 0 and backend.id_to_token(self.free) is not None
+        return self.stamp == stamp and not grown
 
 
 _lock = threading.RLock()
@@ -97,7 +117,7 @@ def codec_of(tokenizer: object) -> Codec:
     with _lock:
         stamp = _stamp(tokenizer)
         kept = _strong.get(id(tokenizer)) or _weakly_kept(tokenizer)
-        if kept is not None and kept.stamp == stamp:
+        if kept is not None and kept.fits(tokenizer, stamp):
             return kept.codec
         codec = _build(tokenizer)
         _keep(tokenizer, codec, stamp)
@@ -109,7 +129,16 @@ def _stamp(tokenizer: Any) -> object:
     if not _is_backend(backend):
         return None
     bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
-    return id(backend), backend.get_vocab_size(), bos, eos
+    return id(backend), bos, eos
+
+
+def _free(tokenizer: Any) -> int:
+    """The id that the next added token gets, -1 where none can be added. It takes a walk over the vocabulary."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not _is_backend(backend):
+        return -1
+    size: int = backend.get_vocab_size(with_added_tokens=False)
+    return max(size, *(int(id) + 1 for id in backend.get_added_tokens_decoder()), 0)
 
 
 def _weakly_kept(tokenizer: object) -> _Kept | None:
@@ -122,12 +151,12 @@ def _weakly_kept(tokenizer: object) -> _Kept | None:
 def _keep(tokenizer: object, codec: Codec, stamp: object) -> None:
     if isinstance(codec, TokenizersCodec):
         try:
-            _weak[tokenizer] = _Kept(codec, stamp, None)
+            _weak[tokenizer] = _Kept(codec, stamp, None, _free(tokenizer))
             return
         except TypeError:
             pass
     # The owner keeps the object alive, so that its id is not given to another one.
-    _strong[id(tokenizer)] = _Kept(codec, stamp, tokenizer)
+    _strong[id(tokenizer)] = _Kept(codec, stamp, tokenizer, _free(tokenizer))
 
 
 def _is_backend(candidate: object) -> bool:

@@ -19,6 +19,8 @@ from itertools import groupby
 from typing import Any
 
 from templc.runtime.added import AddedToken, Cut, Matcher
+from templc.runtime.counts import counted
+from templc.runtime.engine import FastEngine, Haste
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.model_surgery import model_without, never_prepending, prepends_first
 from templc.runtime.token_bytes import byte_reader
@@ -47,6 +49,7 @@ class TokenizersCodec:
         self._whole = _whole_engine(backend, name)
         self._text = self._text_engine(backend)
         self._later_text = self._text
+        self._haste = Haste(self._text, blanks=bool(self._blanks))
         if prepends_first(self._text):
             self._later_text = _engine(self._text, self._text.model)
             self._later_text.pre_tokenizer = never_prepending(self._text)
@@ -62,12 +65,27 @@ class TokenizersCodec:
 
     def plain(self, text: str, *, at_start: bool = True) -> list[int]:
         if self._blanks:
-            return self.plain_starts(text, at_start=at_start)[0]
+            return self._slow_starts(text, at_start)[0]
         if len(text) <= _CACHED_LENGTH:
             return list(self._short(text, at_start))
         return self._encoded(text, at_start)
 
+    def plain_counted(
+        self, text: str, ends: Sequence[int], *, at_start: bool = True
+    ) -> tuple[list[int], list[int]]:
+        fast = self._fast(text)
+        if fast is not None and (found := fast.counted(text, ends)) is not None:
+            return found
+        ids, starts = self._slow_starts(text, at_start)
+        return ids, counted(starts, ends)
+
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
+        fast = self._fast(text)
+        if fast is not None and (found := fast.starts(text)) is not None:
+            return found
+        return self._slow_starts(text, at_start)
+
+    def _slow_starts(self, text: str, at_start: bool) -> tuple[list[int], list[int]]:
         ids: list[int] = []
         starts: list[int] = []
         done = 0
@@ -105,7 +123,16 @@ class TokenizersCodec:
     def digest(self) -> str:
         return hashlib.sha256(self._whole.to_str().encode()).hexdigest()
 
+    def engine(self) -> str:
+        return self._haste.words()
+
+    def _fast(self, text: str) -> FastEngine | None:
+        return self._haste.engine(len(text)) if isinstance(text, str) else None
+
     def _encoded(self, text: str, at_start: bool) -> list[int]:
+        fast = self._fast(text)
+        if fast is not None and (found := fast.ids(text)) is not None:
+            return found
         ids: list[int] = _encoding(self._text if at_start else self._later_text, text).ids
         return ids
 

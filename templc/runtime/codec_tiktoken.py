@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from templc.runtime.added import AddedToken, Matcher
+from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -47,6 +48,12 @@ class TiktokenCodec:
         ids = self.plain(text)
         return ids, self._starts(ids, text)
 
+    def plain_counted(
+        self, text: str, ends: Sequence[int], *, at_start: bool = True
+    ) -> tuple[list[int], list[int]]:
+        ids, starts = self.plain_starts(text)
+        return ids, counted(starts, ends)
+
     def control(self, text: str) -> list[int]:
         return self._encoded(text, lambda text: self._encoding.encode(text, allowed_special="all"))
 
@@ -63,6 +70,9 @@ class TiktokenCodec:
         except (KeyError, OverflowError):
             raise TokenizerError(f"{self.name} has no token {token_id}") from None
         return found
+
+    def engine(self) -> str:
+        return "tiktoken, as given"
 
     @cached_property
     def digest(self) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice, takewhile
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
@@ -136,17 +136,22 @@ class _Builder:
     def add_run(self, text: str, start: int, end: int, codec: Codec, at_start: bool) -> None:
         first = at_start and start == 0
         piece = self._owner(start)
-        if self._ends[self._zone] < end:
-            ids, starts = codec.plain_starts(text[start:end], at_start=first)
-            for token_id, offset in zip(ids, starts, strict=True):
-                self.add(token_id, start + offset)
+        if self._ends[self._zone] >= end:
+            ids = codec.plain(text[start:end], at_start=first)
+            self.ids += ids
+            self._own(piece, len(ids))
             return
-        ids = codec.plain(text[start:end], at_start=first)
-        size = len(ids)
+        ends = takewhile(end.__gt__, islice(self._ends, self._zone, None))
+        stretches = [*(place - start for place in ends), end - start]
+        ids, counts = codec.plain_counted(text[start:end], stretches, at_start=first)
         self.ids += ids
-        self.weights += [piece.weight] * size
-        self.sampled += [piece.sampled] * size
-        self.message_index += [piece.message] * size
+        for owner, count in zip(islice(self._pieces, self._zone, None), counts, strict=False):
+            self._own(owner, count)
+
+    def _own(self, piece: Piece, count: int) -> None:
+        self.weights += [piece.weight] * count
+        self.sampled += [piece.sampled] * count
+        self.message_index += [piece.message] * count
 
 
 def _scaffold_stretches(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:

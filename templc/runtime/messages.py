@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
@@ -289,18 +290,23 @@ class Reader:
         return (answer[0] if made_up and not found else found), answer[1]
 
 
-_FIELDS = {
-    "content": ("content", "value"),
-    "name": ("name",),
-    "calls": ("tool_calls",),
-    "call_id": ("tool_call_id",),
-}
-
-
 def _absent(raw: Mapping[str, Any], reasoning: str | None) -> frozenset[str]:
     """The fields that were missing or None."""
-    missing = {name for name, keys in _FIELDS.items() if all(raw.get(key) is None for key in keys)}
-    return frozenset(missing | ({"reasoning"} if reasoning is None else set()))
+    get = raw.get
+    missing = (
+        get("content") is None and get("value") is None,
+        get("name") is None,
+        get("tool_calls") is None,
+        get("tool_call_id") is None,
+        reasoning is None,
+    )
+    return _absent_fields(missing)
+
+
+@cache
+def _absent_fields(missing: tuple[bool, ...]) -> frozenset[str]:
+    fields = ("content", "name", "calls", "call_id", "reasoning")
+    return frozenset(name for name, gone in zip(fields, missing, strict=True) if gone)
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str:

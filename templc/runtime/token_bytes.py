@@ -42,7 +42,7 @@ def _empty_model(tokenizer: Any) -> Any:
 
 
 @functools.cache
-def _byte_of_character() -> dict[str, int]:
+def byte_of_character() -> dict[str, int]:
     """Printable Latin-1 characters stand for themselves, the other bytes for U+0100 on, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = sorted(set(range(256)) - set(printable))
@@ -51,7 +51,7 @@ def _byte_of_character() -> dict[str, int]:
 
 
 def _byte_level(text: str) -> bytes:
-    table = _byte_of_character()
+    table = byte_of_character()
     try:
         return bytes([table[character] for character in text])
     except (

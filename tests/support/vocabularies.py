@@ -252,34 +252,44 @@ def _byte_alphabet() -> dict[int, str]:
 
 
 def _built(name: str) -> Any:
-    from tokenizers import (
-        AddedToken,
-        Regex,
-        Tokenizer,
-        decoders,
-        models,
-        normalizers,
-        pre_tokenizers,
-    )
+    from tokenizers import AddedToken, normalizers
 
-    family, table, letters = FAMILIES[name], ranks(name), _byte_alphabet()
-    text = {token: "".join(letters[byte] for byte in token) for token in table}
-    merges = [(text[left], text[right]) for token in table for left, right in _splits(token, table)]
-    vocabulary = {text[token]: rank for token, rank in table.items()}
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=True))
+    family = FAMILIES[name]
+    tokenizer = split_tokenizer(ranks(name), family.pattern)
     if family.composes:
         tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(family.pattern), "isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ])  # fmt: skip
-    tokenizer.decoder = decoders.ByteLevel()
     for token, number in family.added.items():
         special = token not in family.plain
         entry = AddedToken(token, special=special, normalized=False)
         (tokenizer.add_special_tokens if special else tokenizer.add_tokens)([entry])
         assert tokenizer.token_to_id(token) == number, token
     return tokenizer
+
+
+def split_tokenizer(table: Mapping[bytes, int], pattern: str) -> Any:
+    """A tokenizer of ranks and a pattern, without added tokens."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    letters = _byte_alphabet()
+    text = {token: "".join(letters[byte] for byte in token) for token in table}
+    merges = [(text[left], text[right]) for token in table for left, right in _splits(token, table)]
+    vocabulary = {text[token]: rank for token, rank in table.items()}
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(pattern), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ])  # fmt: skip
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def text_engine(tokenizer: Any) -> Any:
+    """The same without added tokens."""
+    plain = type(tokenizer)(tokenizer.model)
+    for part in ("normalizer", "pre_tokenizer", "decoder"):
+        if (value := getattr(tokenizer, part)) is not None:
+            setattr(plain, part, value)
+    return plain
 
 
 def _splits(token: bytes, table: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:

@@ -1,0 +1,143 @@
+"""A tiktoken encoding that stands for the text engine of a `tokenizers` tokenizer.
+
+Owns the choice, text by text, of what may go through tiktoken: not what it gave up on, and not characters whose class
+or composition the two might see differently. For those the answer is None, and the caller asks the other engine.
+
+    engine.ids("hello")              ->  [14990]
+    engine.counted("hello you", [5, 9])  ->  ([14990, 498], [1, 1])   ids, and how many start in each stretch
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NoReturn
+
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+class FastEngine:
+    """Text to ids. compose: brings text to NFC, None where text stays. Safe to call from several threads.
+
+    Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
+    are left to the other engine, and those that only Python knows compose with nothing.
+    """
+
+    def __init__(
+        self,
+        encoding: Any,
+        ranks: Mapping[bytes, int],
+        *,
+        compose: Callable[[str], str] | None,
+        strange: str,
+    ) -> None:
+        self._encode = encoding.encode_ordinary
+        self._sizes = array("H", bytes(2 * (max(ranks.values()) + 1)))
+        for token, rank in ranks.items():
+            self._sizes[rank] = len(token)
+        self._compose = compose
+        self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an engine does not pickle: it is made again from its tokenizer")
+
+    def ids(self, text: str) -> list[int] | None:
+        """The ids of a text; None where the tokenizer's own engine has to be asked."""
+        if not text.isascii():
+            if not self._known(text):
+                return None
+            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
+                text = self._compose(text)
+        return self._encoded(text)
+
+    def counted(self, text: str, ends: Sequence[int]) -> tuple[list[int], list[int]] | None:
+        """The ids, and for each stretch of the text the number of tokens that start in it.
+
+        ends: where the stretches end, the last one at the end of the text.
+        """
+        plain = text.isascii()
+        if not plain:
+            if not self._known(text):
+                return None
+            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
+                return None
+        ids = self._encoded(text)
+        if ids is None:
+            return None
+        counts: list[int] = []
+        sizes = self._sizes
+        at = done = token = 0
+        for start, end in zip((0, *ends), ends[:-1], strict=False):
+            done += end - start if plain else len(text[start:end].encode())
+            first = token
+            while at < done and token < len(ids):
+                at += sizes[ids[token]]
+                token += 1
+            counts.append(token - first)
+        return ids, [*counts, len(ids) - token]
+
+    def starts(self, text: str) -> tuple[list[int], list[int]] | None:
+        """The ids, and for each the offset of the character that it starts with or in."""
+        found = self.counted(text, [len(text)])
+        if found is None:
+            return None
+        starts: list[int] = []
+        at = 0
+        places = _characters(text)
+        for token in found[0]:
+            starts.append(places[at] if places else at)
+            at += self._sizes[token]
+        return found[0], starts
+
+    def _encoded(self, text: str) -> list[int] | None:
+        try:
+            ids: list[int] = self._encode(text)
+        except BaseException as error:
+            # Its patterns run out of stack on very long runs: a ValueError or, by release, a Rust panic.
+            if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
+                raise
+            return None
+        return ids
+
+    def _known(self, text: str) -> bool:
+        if self._strange is not None and self._strange.search(text):
+            return False
+        low, high = unassigned()
+        if low.search(text):
+            return False
+        return not (_ASTRAL.search(text) and high.search(text))
+
+
+def _characters(text: str) -> list[int]:
+    """For each byte of the text the place of its character; empty for ASCII, where both are one."""
+    if text.isascii():
+        return []
+    return [place for place, character in enumerate(text) for _ in character.encode()]
+
+
+@cache
+def unassigned() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The characters that this Python's Unicode data does not know, and surrogates: below U+10000, and above."""
+    low = [(0xD800, 0xDFFF), *_ranges(0x80, 0xD800), *_ranges(0xE000, 0x10000)]
+    high = [*_ranges(0x10000, 0x40000), (0x40000, 0xDFFFF), *_ranges(0xE0000, 0xF0000)]
+    return _class(low), _class(high)
+
+
+def _ranges(start: int, end: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for code in range(start, min(end, sys.maxunicode + 1)):
+        if unicodedata.category(chr(code)) == "Cn":
+            if found and found[-1][1] == code - 1:
+                found[-1] = (found[-1][0], code)
+            else:
+                found.append((code, code))
+    return found
+
+
+def _class(ranges: list[tuple[int, int]]) -> re.Pattern[str]:
+    spelled = (f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+    return re.compile(f"[{''.join(spelled)}]")

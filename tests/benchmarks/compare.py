@@ -1,0 +1,224 @@
+"""Speed beside the alternatives: `python -m tests.benchmarks.compare [FORMAT ...]` (extra `bench`).
+
+Owns one table. The scale is what `tokenizers` takes to encode the finished text: 1.0. Every number is the median over
+pairs measured one after the other in the same run, so that a busy machine slows both. "-" where a program has no such
+format, does not accept the conversation, or is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import templc
+from templc.runtime.codec import codec_of
+from tests.support import vocabularies
+from tests.support.published import path_of
+
+Work = Callable[[], Any]
+TEXT = (
+    "the model reads one list of numbers and each turn adds to it, so a change near the start moves all that "
+    "follows; def f(x): return x + 1  # 42 and Ελλάδα, 你好, naïve, https://example.org/a?b=c"
+)
+WORDS = TEXT.split()
+ROUNDS = 15
+
+
+class Family(NamedTuple):
+    """vocabulary: of tests.support. Then the names of the format here, its template, and in the other programs."""
+
+    vocabulary: str
+    format: str
+    template: str
+    renderers: str
+    cookbook: str
+
+
+FAMILIES = (
+    Family("qwen3", "qwen3", "Qwen-Qwen3-0.6B@a55ee1", "qwen3", "qwen3"),
+    Family("llama3", "llama3", "NousResearch-Meta-Llama-3-8B-Instruct", "llama-3", "llama3"),
+    Family(
+        "deepseek-v3",
+        "deepseekv3",
+        "ByteDance-Seed-academic-ds-9B",
+        "deepseek-v3",
+        "deepseekv3",
+    ),
+    Family("gpt-oss", "gpt_oss", "openai-gpt-oss-120b", "gpt-oss", "gpt_oss_medium_reasoning"),
+)
+
+
+def conversation(
+    turns: int, words: int, *, tools: bool = False, seed: int = 1
+) -> list[dict[str, Any]]:
+    """`turns` questions with answers; with tools, each answer has reasoning and a call, and a result follows."""
+    dice = random.Random(seed)
+
+    def text() -> str:
+        return " ".join(dice.choices(WORDS, k=words))
+
+    messages: list[dict[str, Any]] = []
+    for number in range(turns):
+        messages.append({"role": "user", "content": text()})
+        if tools:
+            call = {"name": "look_up", "arguments": {"query": text(), "limit": number}}
+            one = {"id": f"call_{number}", "type": "function", "function": call}
+            said = {"role": "assistant", "content": "", "reasoning_content": text()}
+            messages += [said | {"tool_calls": [one]}]
+            messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": text()})
+        messages.append({"role": "assistant", "content": text()})
+    return messages
+
+
+def ratio(base: Work, work: Work, rounds: int = ROUNDS) -> float:
+    """The time of `work` over that of `base`: the median of pairs."""
+    found = []
+    for _ in range(rounds):
+        times = []
+        for one in (base, work):
+            begin = time.perf_counter()
+            one()
+            times.append(time.perf_counter() - begin)
+        found.append(times[1] / times[0])
+    return statistics.median(found)
+
+
+def others(family: Family, messages: list[dict[str, Any]]) -> dict[str, Work]:
+    """What the other programs do for the same conversation; what fails is left out."""
+    found: dict[str, Work] = {}
+    hf = vocabularies.hf(family.vocabulary, path_of(family.template).read_text(encoding="utf-8"))
+    found["transformers"] = lambda: hf.apply_chat_template(messages, tokenize=True)
+    for name, make in (("renderers", _renderers), ("tinker-cookbook", _cookbook)):
+        try:
+            found[name] = make(family, hf, messages)
+            found[name]()
+        except Exception as error:  # whatever another program raises means that it cannot do it
+            print(f"  ({family.format}: {name}: {type(error).__name__}: {str(error)[:90]!r})")
+            found.pop(name, None)
+    return found
+
+
+def _renderers(family: Family, hf: Any, messages: list[dict[str, Any]]) -> Work:
+    package = importlib.import_module("renderers")
+    made = package.create_renderer(hf, package.config_from_name(family.renderers))
+
+    def mask(message: Any) -> bool:
+        return bool(message["role"] == "assistant")
+
+    return lambda: package.build_training_sample(made, messages, role_to_mask=mask)
+
+
+def _cookbook(family: Family, hf: Any, messages: list[dict[str, Any]]) -> Work:
+    made: Any = importlib.import_module("tinker_cookbook.renderers")
+    renderer = made.get_renderer(family.cookbook, hf)
+    everything = made.TrainOnWhat.ALL_ASSISTANT_MESSAGES
+    return lambda: renderer.build_supervised_example(messages, train_on_what=everything)
+
+
+def grown(renderer: Any, messages: list[dict[str, Any]]) -> None:
+    """The conversation as rollouts have it: two messages at a time."""
+    tokens = renderer.render(messages[:1], add_generation_prompt=False)
+    for at in range(1, len(messages), 2):
+        tokens = renderer.extend(
+            tokens, messages[at : at + 2], add_generation_prompt=False, history="as_sampled"
+        )
+
+
+def again(hf: Any, messages: list[dict[str, Any]]) -> None:
+    """The same, rendered anew at each turn."""
+    for at in range(1, len(messages) + 1, 2):
+        hf.apply_chat_template(messages[:at], tokenize=True)
+
+
+def rows(family: Family) -> list[tuple[str, dict[str, float]]]:
+    """One row for each kind of conversation."""
+    own = vocabularies.backend(family.vocabulary)
+    renderer = templc.get_renderer(family.format, own)
+    codec = codec_of(own)
+    assert codec.engine() == "tiktoken", codec.engine()
+    found = []
+    for kind, messages in (
+        ("64 turns", conversation(64, 75)),
+        ("2 messages", conversation(1, 9)),
+        ("tools and thinking", conversation(16, 60, tools=True)),
+    ):
+        try:
+            text = renderer.render(messages, add_generation_prompt=False).text
+        except templc.MessageError as error:
+            print(f"  ({family.format}: {kind}: {str(error).splitlines()[0]})")
+            continue
+
+        def scale(text: str = text) -> None:
+            own.encode(text, add_special_tokens=False)
+
+        works: dict[str, Work] = {
+            "templc": lambda m=messages: renderer.render(m, add_generation_prompt=False),  # type: ignore[misc]
+            "bare engine": lambda t=text: codec.plain(t),  # type: ignore[misc]
+            **others(family, messages),
+        }
+        rounds = ROUNDS * (10 if len(text) < 1000 else 1)
+        found.append((kind, {name: ratio(scale, work, rounds) for name, work in works.items()}))
+    return [*found, *_turn_by_turn(family, renderer, own), *_parsing(family, renderer, own)]
+
+
+def _turn_by_turn(family: Family, renderer: Any, own: Any) -> list[tuple[str, dict[str, float]]]:
+    messages = conversation(64, 75)
+    text = renderer.render(messages, add_generation_prompt=False).text
+    hf = vocabularies.hf(family.vocabulary, path_of(family.template).read_text(encoding="utf-8"))
+
+    def scale() -> None:
+        own.encode(text, add_special_tokens=False)
+
+    works = {
+        "templc": ratio(scale, lambda: grown(renderer, messages), 5),
+        "transformers": ratio(scale, lambda: again(hf, messages), 1),
+    }
+    return [("64 turns, at each turn", works)]
+
+
+def _parsing(family: Family, renderer: Any, own: Any) -> list[tuple[str, dict[str, float]]]:
+    package = importlib.import_module("renderers")
+    hf = vocabularies.hf(family.vocabulary, path_of(family.template).read_text(encoding="utf-8"))
+    peer = package.create_renderer(hf, package.config_from_name(family.renderers))
+    messages = conversation(1, 400)
+    tokens = renderer.render(messages, add_generation_prompt=False)
+    ids = [id for id, weight in zip(tokens, tokens.weights, strict=True) if weight]
+    text = codec_of(own).decode(ids)
+
+    def scale() -> None:
+        own.encode(text, add_special_tokens=False)
+
+    works = {
+        "templc": ratio(scale, lambda: renderer.parse(ids)),
+        "renderers": ratio(scale, lambda: peer.parse_response(ids)),
+    }
+    return [("parsing an answer", works)]
+
+
+COLUMNS = ("templc", "bare engine", "transformers", "renderers", "tinker-cookbook")
+
+
+def main() -> None:
+    """Print the table."""
+    logging.disable(logging.WARNING)  # the other programs warn at every call
+    print(f"{'':12}{'':26}" + "".join(f"{name:>16}" for name in COLUMNS))
+    wanted = sys.argv[1:]
+    for family in FAMILIES:
+        if wanted and family.format not in wanted:
+            continue
+        for kind, found in rows(family):
+            cells = (f"{found[name]:.2f}" if name in found else "-" for name in COLUMNS)
+            print(
+                f"{family.format:12}{kind:26}" + "".join(f"{cell:>16}" for cell in cells),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

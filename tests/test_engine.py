@@ -1,0 +1,206 @@
+"""The fast engine: equal ids, the conditions that refuse, sharing, threads, pickles, the verdicts on disk."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+import templc
+from templc.runtime.codec import codec_of
+from templc.runtime.engine import Unfit, fast_engine, haste, store
+from templc.runtime.engine.merges import merge_table
+from templc.runtime.engine.pattern import one_pattern
+from templc.runtime.engine.trial import hostile_strings, trial
+from templc.runtime.errors import MessageError
+from templc.runtime.token_bytes import byte_of_character
+from tests.engine_fuzz import compare, strings
+from tests.support import vocabularies
+from tests.support.cli import runner
+from tests.support.vocabularies import text_engine
+
+WORDS = r" ?\p{L}+|\s+|[^\s\p{L}]"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.delenv("TEMPLC_ENGINE", raising=False)
+
+
+def small(
+    merges: list[tuple[str, str]] | None = None,
+    *,
+    ids: dict[str, int] | None = None,
+    pattern: str = WORDS,
+    **settings: Any,
+) -> Tokenizer:
+    pairs = [("a", "b"), ("ab", "c")] if merges is None else merges
+    vocabulary = {letter: place for place, letter in enumerate(byte_of_character())}
+    for left, right in pairs:
+        vocabulary.setdefault(left + right, len(vocabulary))
+    found = Tokenizer(models.BPE(vocabulary | (ids or {}), pairs, **settings))
+    found.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(pattern), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ])  # fmt: skip
+    found.decoder = decoders.ByteLevel()
+    return found
+
+
+@pytest.mark.parametrize("name", ["qwen3", "deepseek-v3", "llama3"])
+def test_real_vocabularies_give_the_same_ids(name: str) -> None:
+    own = text_engine(vocabularies.backend(name))
+    taken, _, wrong = compare(own, fast_engine(own), 2000, seed=7)
+    assert wrong == [] and taken > 1500
+
+
+def test_small_vocabularies_give_the_same_ids() -> None:
+    for own in (
+        small(),
+        small(ignore_merges=True),
+        small([("a", "b"), ("b", "c"), ("ab", "c"), ("a", "a"), ("aa", "a"), ("aa", "aa")]),
+        small(pattern=r"\p{L}+"),
+    ):
+        fast = fast_engine(own)
+        for text in (*strings(300, 3), "abcabc aaaaaaa", "aab bcabc 12 ab"):
+            assert fast.ids(text) in (None, own.encode(text).ids), text
+
+
+def refused(tokenizer: Any) -> str:
+    with pytest.raises(Unfit) as caught:
+        fast_engine(tokenizer)
+    return caught.value.reason
+
+
+def test_what_tiktoken_would_do_otherwise_is_refused() -> None:
+    assert refused(Tokenizer(models.WordLevel({"a": 0}, "a"))).startswith("the pre-tokenizer")
+    assert refused(small(dropout=0.5)) == "the model has dropout=0.5"
+    assert "is lower than those" in refused(small(ids={"ab": 999}))
+    lower = small()
+    lower.normalizer = normalizers.Lowercase()
+    assert refused(lower) == "the normalizer Lowercase is not NFC"
+    blank = small()
+    blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    assert "blank before the first word" in refused(blank)
+    assert "no merge makes" in refused(small(ids={"xy": 900, "xyz": 901}, ignore_merges=True))
+
+
+def test_a_pair_that_never_happens_makes_no_last_merge() -> None:
+    # "bc" comes before "ab" + "c", so that no text gives "abc".
+    own = small([("b", "c"), ("a", "b"), ("ab", "c")])
+    model = json.loads(own.to_str())["model"]
+    assert model["vocab"]["abc"] in merge_table(model).unused
+    assert fast_engine(own).ids("abc") == own.encode("abc").ids
+
+
+def test_runs_of_one_class_become_regions() -> None:
+    own = small()
+    steps = [
+        pre_tokenizers.Split(Regex(r"\p{N}{1,3}"), "isolated"),
+        pre_tokenizers.Split(Regex("[a-c一-龥]+"), "isolated"),
+        pre_tokenizers.Split(Regex(r" ?[\p{L}]+|\s+(?!\S)|\s+"), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ]
+    own.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    fast = fast_engine(own)
+    for text in ("ab  12345abc  abx", "x 一ab  c", *strings(300, 5)):
+        assert fast.ids(text) in (None, own.encode(text).ids), text
+    with pytest.raises(Unfit, match="several patterns"):
+        one_pattern(json.loads(own.to_str())["pre_tokenizer"] | _twice())
+
+
+def _twice() -> dict[str, Any]:
+    split = {"type": "Split", "pattern": {"Regex": "a|b"}, "behavior": "Isolated", "invert": False}
+    return {"pretokenizers": [split, split, {"type": "ByteLevel", "use_regex": False}]}
+
+
+def test_the_trial_finds_strange_characters_and_differences() -> None:
+    def own(text: str) -> list[int]:
+        return list(map(ord, text))
+
+    assert trial(own, own) == ""
+    assert trial(own, lambda text: own(text.replace("é", "e"))) == "é"
+    with pytest.raises(Unfit, match="other ids"):
+        trial(own, lambda text: own(text.replace("Word", "word")))
+    assert list(hostile_strings(3)) == list(hostile_strings(3))
+
+
+def test_one_engine_for_equal_tokenizers_as_long_as_one_lives() -> None:
+    engine = fast_engine(small())
+    assert fast_engine(small()) is engine
+    assert fast_engine(small([("a", "c")])) is not engine
+    with pytest.raises(TypeError, match="does not pickle"):
+        pickle.dumps(engine)
+
+
+def test_verdicts_are_kept_and_an_unwritable_folder_is_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own = small([("x", "y")])
+    fast_engine(own)
+    (kept,) = store.folder().glob("*.json")
+    gc.collect()
+    kept.write_text(json.dumps({"reason": "as kept", "unused": [], "strange": ""}))
+    assert refused(own) == "as kept"
+    kept.write_text("{")
+    assert fast_engine(own).ids("xy") == own.encode("xy").ids
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    gc.collect()
+    assert fast_engine(small([("x", "z")])).ids("xz") == [256]
+
+
+def test_codecs_change_over_when_there_is_enough_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "ENOUGH", 100)
+    codec = codec_of(small([("a", "d")]))
+    before = codec.plain("a long text with ad and more " * 2), codec.plain_starts("ad é d" * 9)
+    codec.plain("x" * 101)
+    after = codec.plain("a long text with ad and more " * 2), codec.plain_starts("ad é d" * 9)
+    assert codec.engine() == "tiktoken" and after == before
+    assert codec.plain_counted("ad é ad", [4, 7]) == (codec.plain("ad é ad"), [4, 2])
+    with pytest.raises(MessageError):
+        codec.plain("a lone surrogate \ud800 behind more than a few letters")
+
+
+def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEMPLC_ENGINE", "own")
+    assert codec_of(small([("a", "e")])).engine() == "tokenizers (TEMPLC_ENGINE is own)"
+
+
+def test_threads_and_pickles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEMPLC_ENGINE", "fast")
+    tokenizer = vocabularies.hf("qwen3")
+    plain = templc.get_renderer("qwen3")
+    chat = [{"role": "user", "content": "Straße 12 e\u0301 " * 20}]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: plain.render(chat, tokenizer), range(32)))
+    assert all(tokens == found[0] for tokens in found)
+    assert len(pickle.dumps(plain)) < 500
+    monkeypatch.setenv("TEMPLC_ENGINE", "own")
+    assert found[0] == plain.render(chat, vocabularies.backend("qwen3"))
+
+
+def test_rendering_imports_no_tokenizer_library() -> None:
+    code = (
+        "import sys, templc; templc.get_renderer('qwen3').render_text([{'role': 'user', 'content': 'hi'}]);"
+        "assert not {'tiktoken', 'tokenizers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_show_says_which_engine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(monkeypatch, capsys)
+    assert run("show", "--engine", "deepseekv3").out == "demo vocabulary deepseek-v3: tiktoken\n"
+    assert "tiktoken, as given" in run("show", "--engine", "qwen3").out
