@@ -1,0 +1,160 @@
+"""A rollout of T turns beside the alternatives: `python -m tests.benchmarks.rollout_cost [TURNS ...]` (extra `bench`).
+
+Each turn is a prompt, ids that a model sampled, and the next message. Every program is given the same ids, reads the
+completion and makes the next prompt: templc by a trajectory, `renderers` by its bridge, the others by rendering anew.
+Times are medians over rounds measured one after the other; 1.0 is one render of the final conversation with templc.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import templc
+from tests.support import vocabularies
+from tests.support.published import path_of
+
+TEXT = "The temperature is 18 degrees and the wind comes from the west, so take a light jacket. "
+TURNS = (1, 8, 64, 256)
+# Rendering anew takes minutes for more turns, and its growth shows before.
+MOST_ANEW = 64
+Work = Callable[[], Any]
+
+
+class Rollout(NamedTuple):
+    """messages: a user, then assistants with calls and their results in turn. sampled: the ids of each assistant."""
+
+    messages: list[dict[str, Any]]
+    sampled: list[list[int]]
+
+
+def rollout(turns: int, renderer: Any) -> Rollout:
+    """A tool loop whose calls were sampled just as the tokenizer writes them."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Keep me posted. " + TEXT}]
+    for number in range(turns):
+        name = f"call_{number}"
+        call = {"name": "get_weather", "arguments": {"hour": number, "why": TEXT * 3}}
+        one = {"id": name, "type": "function", "function": call}
+        messages += [
+            {"role": "assistant", "content": TEXT * 3, "tool_calls": [one]},
+            {"role": "tool", "tool_call_id": name, "content": TEXT * 3},
+        ]
+    tokens = renderer.render(messages)
+    told = list(zip(tokens, tokens.message_index, tokens.sampled, strict=True))
+    assistants = range(1, len(messages), 2)
+    sampled = [[id for id, of, by in told if of == at and by] for at in assistants]
+    return Rollout(messages, sampled)
+
+
+def trajectory(renderer: Any, given: Rollout) -> list[int]:
+    """All tokens, by a trajectory of templc."""
+    made = renderer.start(given.messages[:1])
+    for number, ids in enumerate(given.sampled):
+        made.sampled(ids)
+        made.add([given.messages[2 * number + 2]])
+    return list(made.tokens)
+
+
+def bridged(made: Any, given: Rollout) -> list[int]:
+    """The same, by the bridge of `renderers`."""
+    prompt = made.render_ids(given.messages[:1], add_generation_prompt=True)
+    for number, ids in enumerate(given.sampled):
+        made.parse_response(ids)
+        after = [given.messages[2 * number + 2]]
+        prompt = made.bridge_to_next_turn(prompt, ids, after).token_ids
+    return list(prompt)
+
+
+def anew(prompt_of: Callable[[list[dict[str, Any]]], Any], given: Rollout) -> None:
+    """Every prompt rendered from the first message on."""
+    for at in range(1, len(given.messages) + 1, 2):
+        prompt_of(given.messages[:at])
+
+
+def programs(hf: Any, given: Rollout, final: list[int]) -> dict[str, Work]:
+    """What each program does; one that is not installed is left out."""
+    found: dict[str, Work] = {}
+    package = _installed("renderers")
+    if package is not None:
+        made = package.create_renderer(hf, package.config_from_name("qwen3"))
+        if bridged(made, given) != final:
+            print("  (renderers: other tokens than templc)")
+        found["renderers bridge"] = lambda: bridged(made, given)
+    if len(given.sampled) > MOST_ANEW:
+        return found
+    cookbook = _installed("tinker_cookbook.renderers")
+    if cookbook is not None:
+        renderer = cookbook.get_renderer("qwen3_instruct", hf)
+        own = Rollout([_as_cookbook(cookbook, one) for one in given.messages], given.sampled)
+        found["tinker-cookbook"] = lambda: anew(renderer.build_generation_prompt, own)
+    prompt = {"tokenize": True, "add_generation_prompt": True}
+    found["transformers"] = lambda: anew(lambda m: hf.apply_chat_template(m, **prompt), given)
+    return found
+
+
+def _as_cookbook(cookbook: Any, message: dict[str, Any]) -> dict[str, Any]:
+    """A message with its calls as the cookbook has them."""
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {
+            **call,
+            "function": {
+                **call["function"],
+                "arguments": json.dumps(call["function"]["arguments"]),
+            },
+        }
+        for call in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": [cookbook.ToolCall.model_validate(call) for call in calls]}
+
+
+def _installed(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def median(work: Work, base: Work, rounds: int) -> float:
+    """The time of `work` over that of `base`: the median of pairs."""
+    found = []
+    for _ in range(rounds):
+        times = []
+        for one in (base, work):
+            begin = time.perf_counter()
+            one()
+            times.append(time.perf_counter() - begin)
+        found.append(times[1] / times[0])
+    return statistics.median(found)
+
+
+def main() -> None:
+    """Print the table."""
+    template = path_of("Qwen-Qwen3-0.6B@a55ee1").read_text(encoding="utf-8")
+    hf = vocabularies.hf("qwen3", template)
+    renderer = templc.get_renderer("qwen3_instruct", hf)
+    for turns in [int(text) for text in sys.argv[1:]] or TURNS:
+        given = rollout(turns, renderer)
+        final = trajectory(renderer, given)
+        whole = renderer.render(given.messages)
+        assert list(whole) == final
+
+        def render(given: Rollout = given) -> Any:
+            return renderer.render(given.messages)
+
+        work = {"templc trajectory": lambda given=given: trajectory(renderer, given)}
+        work |= programs(hf, given, final)
+        rounds = 9 if turns <= 8 else 3
+        shown = {name: median(one, render, rounds) for name, one in work.items()}
+        cells = ", ".join(f"{name} {ratio:.2f}" for name, ratio in shown.items())
+        print(f"{turns:>4} turns, {len(final):>6} tokens: {cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
