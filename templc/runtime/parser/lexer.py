@@ -54,14 +54,22 @@ class Lexer(Protocol):
         ...
 
 
-_byte_caches: weakref.WeakKeyDictionary[Any, dict[int, bytes]] = weakref.WeakKeyDictionary()
+class _Known:
+    """What is known of tokens of a codec. whole: texts of those whose bytes are characters by themselves."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[int, bytes] = {}
+        self.whole: dict[int, str] = {}
 
 
-def _byte_cache(codec: Codec) -> dict[int, bytes]:
+_known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
+
+
+def _known_of(codec: Codec) -> _Known:
     try:
-        return _byte_caches.setdefault(codec, {})
+        return _known.setdefault(codec, _Known())
     except TypeError:  # takes no weak reference
-        return {}
+        return _Known()
 
 
 class TokenLexer:
@@ -69,7 +77,8 @@ class TokenLexer:
 
     def __init__(self, codec: Codec, alphabet: Alphabet) -> None:
         self._codec = codec
-        self._bytes = _byte_cache(codec)
+        known = _known_of(codec)
+        self._bytes, self._whole = known.bytes, known.whole
         tokens = codec.controls.tokens.values()
         self._controls = {token.id: token.text for token in tokens}
         self._alphabet = alphabet
@@ -93,7 +102,9 @@ class TokenLexer:
         for number in given:
             self._starts.append(self._offset)
             token = int(number)
-            text = self._control(token) if token in self._controls else self._decoded(token)
+            text = None if self._pending else self._whole.get(token)
+            if text is None or token in self._controls:
+                text = self._control(token) if token in self._controls else self._decoded(token)
             out.append(text)
             self._offset += len(text)
         return "".join(out)
@@ -134,10 +145,14 @@ class TokenLexer:
                 self.unknown.append(len(self._starts) - 1)
                 return self._flushed() + BAD
             self._bytes[token] = piece
+        alone = not self._pending
         text = self._decoder.decode(piece)
         self._pending = bool(self._decoder.getstate()[0])
-        if BAD in text and BAD.encode() not in piece:
-            self.bad.append(self._offset + text.index(BAD))
+        if BAD in text:
+            if BAD.encode() not in piece:
+                self.bad.append(self._offset + text.index(BAD))
+        elif alone and not self._pending:
+            self._whole[token] = text
         return text
 
 
