@@ -21,10 +21,10 @@ USER = {"role": "user", "content": "hi"}
 ANSWER = {"role": "assistant", "content": "yo"}
 
 
-def spelling(text: str, *, as_mapping: bool, both: bool) -> Chat:
+def spelling(text: str, *, as_mapping: bool, both: bool, plain: bool = False) -> Chat:
     """A conversation and tools that hold `text` wherever a caller's text can stand.
 
-    as_mapping: arguments are no JSON text. both: text stands beside the call.
+    as_mapping: arguments are no JSON text. both: text stands beside the call. plain: only a user and an assistant.
     """
     arguments: Any = {f"k{text}": text}
     call = {
@@ -50,13 +50,13 @@ def spelling(text: str, *, as_mapping: bool, both: bool) -> Chat:
         "properties": {f"k{text}": {"type": "string", "description": text}},
     }
     function = {"name": f"f{text}", "description": f"d{text}", "parameters": parameters}
-    return messages, [{"type": "function", "function": function}]
+    return messages[-2:] if plain else messages, [{"type": "function", "function": function}]
 
 
 def accepted(made: templc.Renderer) -> dict[str, bool]:
     """How `spelling` must write its conversation for this format to take it."""
-    for as_mapping, both in itertools.product((False, True), (True, False)):
-        how = {"as_mapping": as_mapping, "both": both}
+    for plain, as_mapping, both in itertools.product((False, True), (False, True), (True, False)):
+        how = {"as_mapping": as_mapping, "both": both, "plain": plain}
         messages, tools = spelling(".", **how)
         with contextlib.suppress(MessageError):
             made.render_text(messages, tools=tools)

@@ -142,7 +142,7 @@ def test_adding_a_format_works_as_described(folder: Path) -> None:
 
 def test_snippets_run() -> None:
     snippets = [text for text in of("python") if not text.startswith("def ")]
-    assert len(snippets) == 8
+    assert len(snippets) == 11
     for text in snippets:
         exec(compile(text, "README.md", "exec"), {})
 

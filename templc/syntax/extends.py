@@ -18,7 +18,7 @@ from templc.source.span import Source, Span
 MAX_CHAIN = 5
 # Also keeps a name from leading out of the folders.
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_OWN = ("format", "title", "aliases", "models", "reference", "deviations", "faults", "extends")
+_OWN = ("format", "title", "aliases", "models", "reference", "deviations", "extends")
 
 
 def merged(
