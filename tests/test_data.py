@@ -53,7 +53,7 @@ def ids(rows: list[dict[str, Any]]) -> list[list[int]]:
 
 
 def done(data: Path, out: Path, **plan: Any) -> Counts:
-    return run(Plan(inputs(data), out, make, **{"workers": 1, **plan}))
+    return run(Plan(inputs(data), out, **{"make": make, "workers": 1, **plan}))
 
 
 def set_aside(out: Path) -> list[tuple[str, int, str]]:
