@@ -130,7 +130,7 @@ def _counted(made: _Made, written: int) -> Counts:
         examples=len(sizes),
         written=written,
         tokens=sum(sizes),
-        trained=sum(label != IGNORED_LABEL for row in made.examples for label in row["labels"]),
+        trained=sum(sizes) - sum(row["labels"].count(IGNORED_LABEL) for row in made.examples),
         longest=max(sizes, default=0),
         lengths=lengths_of(sizes),
     )
