@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from templc import Renderer, get_renderer
+from templc import Renderer, TokenizerError, get_renderer
 from templc.cli.tokenize import bound
 from templc.data import Settings
 from templc.data.counts import Counts
 from templc.data.files import inputs, slices
 from templc.data.output import rejected_of
+from templc.data.rows import length
 from templc.data.run import Plan, run
 from templc.data.settings import DataError
 from templc.demo import vocabulary
@@ -128,6 +129,25 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
     assert (first.first, first.size) == (1, sum(len(json.dumps(chat(n))) + 1 for n in range(2)))
 
 
+def test_long_rows_of_parquet_make_short_slices(tmp_path: Path) -> None:
+    texts = [str(number) * (1 << 20) for number in range(10)]
+    pq.write_table(
+        pa.table({"messages": texts}),
+        tmp_path / "c.parquet",
+        compression=None,
+        use_dictionary=False,
+    )
+    found = [(part.first, length(part.rows)) for part in slices(inputs(tmp_path), ())]
+    assert found == [(1, 7), (8, 3)]
+
+
+def test_a_cut_off_archive_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "chats.jsonl.gz"
+    data.write_bytes(gzip.compress(json.dumps(chat(1)).encode() * 99)[:-9])
+    with pytest.raises(DataError, match="is not whole: "):
+        done(data, tmp_path / "out.parquet")
+
+
 # rows that are set aside
 
 
@@ -195,6 +215,7 @@ def test_weights_need_their_column(tmp_path: Path) -> None:
         ("none.jsonl", None, "there is no file"),
         ("chats.txt", "hi", "is of no kind that is read"),
         ("bad.parquet", "hi", "is not readable as Parquet"),
+        ("bad.jsonl.gz", "hi", "is not whole: Not a gzipped file"),
         ("bad.csv", 'a\n"b"c', "not CSV"),
         ("empty.jsonl", "", "the input has no rows"),
     ],
@@ -246,3 +267,38 @@ def test_parts_of_another_run_are_not_mixed_in(tmp_path: Path) -> None:
         done(data, out, settings=stop, rows=1)
     done(data, out, settings=stop, rows=1, overwrite=True)
     assert ids(columns(out)) == [expected([chat(3)])[0]["input_ids"]]
+
+
+def test_two_runs_at_once_do_not_mix(tmp_path: Path) -> None:
+    data, out = (
+        json_lines(tmp_path / "c.jsonl", [chat(n) for n in range(3)]),
+        tmp_path / "o.parquet",
+    )
+    found: list[str] = []
+
+    def told(size: int, rows: int) -> None:
+        for overwrite in (False, True):
+            with pytest.raises(DataError) as error:
+                done(data, out, overwrite=overwrite, rows=1)
+            found.append(error.value.message)
+
+    run(Plan(inputs(data), out, make, workers=1, rows=1), told)
+    assert len(found) == 6 and all("another run is at work in" in text for text in found)
+    assert len(columns(out)) == 3
+
+
+def test_parts_of_another_tokenizer_are_not_mixed_in(tmp_path: Path) -> None:
+    data, out = json_lines(tmp_path / "c.jsonl", [chat(1), {}]), tmp_path / "out.parquet"
+    stop = Settings(on_error="stop")
+    with pytest.raises(DataError, match="row 2"):
+        done(data, out, settings=stop)
+    other = functools.partial(get_renderer, "qwen3", vocabulary("kimi-k2-thinking"))
+    with pytest.raises(TokenizerError):
+        done(data, out, settings=stop, make=other)
+    with pytest.raises(DataError, match="parts of another run: other format, tokenizer"):
+        done(
+            data,
+            out,
+            settings=stop,
+            make=functools.partial(get_renderer, "glm4_5", vocabulary("glm4.5")),
+        )

@@ -119,7 +119,7 @@ def command(
     make = functools.partial(bound, format, tokenizer, options, unsupported)
     name = chosen(tokenizer, class_of(format).info).name
     plan = Plan(found, Path(output), make, Settings(**settings), name, workers, overwrite)
-    with _bar(sum(file.size for file in found)) as told:
+    with bar(sum(file.size for file in found)) as told:
         counts = run(plan, told)
     sys.stdout.write(report(counts))
     if counts.rejected:
@@ -144,7 +144,7 @@ def bound(
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
+def bar(total: int) -> Iterator[Callable[[int, int], None]]:
     """A progress bar with rate and time left, on a terminal."""
     if not is_terminal(sys.stderr):
         yield lambda size, rows: None

@@ -11,6 +11,7 @@ import csv
 import gzip
 import importlib
 import os
+import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ BYTES = 8 << 20
 KINDS = (".jsonl", ".ndjson", ".jsonl.gz", ".parquet", ".csv")
 INSTALL = 'pip install "templc[data]"'
 _FIELD = 2**31 - 1
+_BUFFER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,18 @@ def _raw(file: Input, columns: Sequence[str], rows: int) -> Iterator[tuple[Raw, 
             with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
                 yield from _records(text, file.path, rows)
         case ".jsonl.gz":
-            with path.open("rb") as packed, gzip.open(packed, "rb") as unpacked:
-                yield from _lines(unpacked, packed.tell, rows)  # type: ignore[arg-type]
+            yield from _packed(path, rows)
         case _:
             with path.open("rb") as plain:
                 yield from _lines(plain, plain.tell, rows)
+
+
+def _packed(path: Path, rows: int) -> Iterator[tuple[Raw, int]]:
+    try:
+        with path.open("rb") as packed, gzip.open(packed, "rb") as unpacked:
+            yield from _lines(unpacked, packed.tell, rows)  # type: ignore[arg-type]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path} is not whole: {error}", help="fetch the file again") from None
 
 
 def _lines(file: BinaryIO, place: Callable[[], int], rows: int) -> Iterator[tuple[Raw, int]]:
@@ -135,13 +144,21 @@ def _parquet(file: Input, columns: Sequence[str], rows: int) -> Iterator[tuple[R
     arrow = pyarrow("pyarrow")
     try:
         # Read ahead, a whole row group would be in memory.
-        found = pyarrow("pyarrow.parquet").ParquetFile(file.path, pre_buffer=False)
-        each = file.size / max(1, found.metadata.num_rows)
-        wanted = [name for name in columns if name in found.schema_arrow.names] or None
-        for batch in found.iter_batches(rows, columns=wanted):
-            yield Arrow(batch), round(each * batch.num_rows)
+        with pyarrow("pyarrow.parquet").ParquetFile(
+            file.path, pre_buffer=False, buffer_size=_BUFFER
+        ) as found:
+            each = file.size / max(1, found.metadata.num_rows)
+            wanted = [name for name in columns if name in found.schema_arrow.names] or None
+            for batch in found.iter_batches(_fewer(found.metadata, rows), columns=wanted):
+                yield Arrow(batch), round(each * batch.num_rows)
     except (arrow.ArrowInvalid, OSError) as error:
         raise DataError(f"{file.path} is not readable as Parquet: {error}") from None
+
+
+def _fewer(about: Any, rows: int) -> int:
+    """The rows of a slice of Parquet: fewer where the rows of the file are long."""
+    size = sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups))
+    return max(1, min(rows, BYTES * int(about.num_rows) // max(1, int(size))))
 
 
 def durable(path: Path, data: bytes) -> None:

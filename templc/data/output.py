@@ -1,15 +1,17 @@
 """The output while it grows and when it is whole: parts and a manifest in OUT.parts, then the file or folder OUT.
 
-begin(plan_of_the_run, out)     the folder of parts, new or the one of the same run that was interrupted
-finish(folder, out, total)      OUT and OUT.rejected.jsonl, each put in place as a whole
+begun(what_it_depends_on, out)   the folder of parts, new or the one of the same run that was interrupted
+finish(folder, out, total)       OUT and OUT.rejected.jsonl, each put in place as a whole
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +20,37 @@ from templc.data.files import durable, moved, pyarrow
 from templc.data.parts import REJECTED, counts_of, part_path, rejected_path
 from templc.data.settings import DataError
 
-MANIFEST = "_manifest.json"
+MANIFEST, LOCK = "_manifest.json", "_lock"
 ONE_FILE = ".parquet"
 
 
-def begin(run: Mapping[str, Any], out: Path, *, overwrite: bool) -> Path:
-    """The folder of parts. DataError where OUT is there already, or parts of another run are.
+@contextmanager
+def begun(run: Mapping[str, Any], out: Path, *, overwrite: bool) -> Iterator[Path]:
+    """The folder of parts, held as long as this process lives.
 
-    run: whatever the rows depend on, as JSON has it: parts are kept only where all of it is still the same.
+    run: whatever the rows depend on, as JSON has it: parts are kept only where all of it is still the same. DataError
+    where OUT is there already, parts of another run are, or another run is at work.
     """
     folder = out.with_name(out.name + ".parts")
     manifest = folder / MANIFEST
-    if overwrite:
-        shutil.rmtree(folder, ignore_errors=True)
-    elif manifest.is_file():
-        _require_same(json.loads(manifest.read_bytes()), run, folder)
-    elif out.exists():
+    if out.exists() and not overwrite and not manifest.is_file():
         raise DataError(f"{out} exists", help="name another output, or replace it: --overwrite")
-    out.parent.mkdir(parents=True, exist_ok=True)
     (folder / REJECTED).mkdir(parents=True, exist_ok=True)
-    for left in folder.rglob("*.tmp"):
+    with _alone(folder):
+        if overwrite:
+            manifest.unlink(missing_ok=True)
+        if manifest.is_file():
+            _require_same(json.loads(manifest.read_bytes()), run, folder)
+        else:
+            _clear(folder, "part-*.parquet")
+            durable(manifest, _json({"run": run}))
+        _clear(folder, "*.tmp")
+        yield folder
+
+
+def _clear(folder: Path, pattern: str) -> None:
+    for left in folder.rglob(pattern):
         left.unlink(missing_ok=True)
-    if not manifest.is_file():
-        durable(manifest, _json({"run": run}))
-    return folder
 
 
 def _require_same(manifest: Mapping[str, Any], run: Mapping[str, Any], folder: Path) -> None:
@@ -52,6 +61,25 @@ def _require_same(manifest: Mapping[str, Any], run: Mapping[str, Any], folder: P
             f"{folder} holds parts of another run: other {', '.join(other)}",
             help="repeat that command to finish it, or begin anew: --overwrite",
         )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder. DataError where another run holds it."""
+    with (folder / LOCK).open("wb") as file:
+        try:
+            # Not every system has it; there, two runs at once are the caller's business.
+            lock = importlib.import_module("fcntl")
+        except ImportError:
+            lock = None
+        try:
+            if lock is not None:
+                lock.flock(file, lock.LOCK_EX | lock.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(
+                f"another run is at work in {folder}", help="wait for it, or name another output"
+            ) from None
+        yield
 
 
 def finished_parts(folder: Path) -> set[int]:
@@ -73,6 +101,7 @@ def finish(folder: Path, out: Path, total: int) -> Counts:
         durable(folder / MANIFEST, _json({**about, "parts": listed}))
         _remove(out)
         folder.replace(out)
+        (out / LOCK).unlink(missing_ok=True)
         shutil.rmtree(out / REJECTED, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
     return counts

@@ -24,7 +24,7 @@ from templc.data.columns import Maker
 from templc.data.conversation import NAMES, TOOLS
 from templc.data.counts import Counts
 from templc.data.files import ROWS, Input, slices
-from templc.data.output import begin, finish, finished_parts
+from templc.data.output import begun, finish, finished_parts
 from templc.data.parts import write
 from templc.data.rows import Slice, length
 from templc.data.settings import DataError, Settings
@@ -60,19 +60,24 @@ def run(plan: Plan, told: Told = lambda size, rows: None) -> Counts:
     rows where they stop the run, and for an output that is in the way.
     """
     maker = Maker(plan.make(), plan.settings)
-    folder = begin(_identity(plan, maker.renderer), plan.out, overwrite=plan.overwrite)
-    wanted = _Missing(_slices(plan), finished_parts(folder), told)
+    with begun(_identity(plan, maker.renderer), plan.out, overwrite=plan.overwrite) as folder:
+        wanted = _Missing(_slices(plan), finished_parts(folder), told)
+        _make_all(plan, maker, folder, wanted, told)
+        if not wanted.total:
+            raise DataError("the input has no rows")
+        return finish(folder, plan.out, wanted.total)
+
+
+def _make_all(plan: Plan, maker: Maker, folder: Path, wanted: Iterator[Slice], told: Told) -> None:
+    """Here where one process is asked for or there is little to do, else in processes."""
     first = list(itertools.islice(wanted, WAITING))
     workers = plan.workers or os.cpu_count() or 1
-    if workers == 1 or len(first) < WAITING:
-        for part in itertools.chain(first, wanted):
-            write(maker, part, folder)
-            told(part.size, length(part.rows))
-    else:
+    if workers > 1 and len(first) == WAITING:
         _spread(plan, folder, itertools.chain(first, wanted), workers, told)
-    if not wanted.total:
-        raise DataError("the input has no rows")
-    return finish(folder, plan.out, wanted.total)
+        return
+    for part in itertools.chain(first, wanted):
+        write(maker, part, folder)
+        told(part.size, length(part.rows))
 
 
 def _identity(plan: Plan, renderer: Renderer) -> dict[str, object]:
@@ -81,7 +86,7 @@ def _identity(plan: Plan, renderer: Renderer) -> dict[str, object]:
     return {
         "templc": VERSION,
         "format": f"{renderer.fingerprint()} {renderer.content_specials}",
-        "tokenizer": plan.tokenizer,
+        "tokenizer": f"{plan.tokenizer} {renderer.codec(None).digest}",
         "settings": dict(settings),
         "rows a slice": plan.rows,
         "input": [[file.path, file.size, file.changed] for file in plan.files],
