@@ -6,7 +6,7 @@ many trained messages it lost is counted and told; a message is never cut in two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,13 +76,9 @@ def _cut(
 
 def _starts(messages: Sequence[Any]) -> tuple[int, list[int]]:
     """How many messages lead (system, developer), and where a cut may begin: the later messages of the user."""
-    roles = [role_of(_mapping(message)) for message in messages]
+    roles = [role_of(as_mapping(message)) for message in messages]
     lead = next((at for at, role in enumerate(roles) if role not in ("system", "developer")), 0)
     return lead, [at for at, role in enumerate(roles) if role == "user" and at > lead]
-
-
-def _mapping(message: object) -> Mapping[str, Any]:
-    return as_mapping(message)
 
 
 def _longest(examples: Sequence[Tokens]) -> int:
