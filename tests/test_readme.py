@@ -142,7 +142,7 @@ def test_adding_a_format_works_as_described(folder: Path) -> None:
 
 def test_snippets_run() -> None:
     snippets = [text for text in of("python") if not text.startswith("def ")]
-    assert len(snippets) == 11
+    assert len(snippets) == 12
     for text in snippets:
         exec(compile(text, "README.md", "exec"), {})
 
@@ -190,3 +190,11 @@ def test_every_module_has_its_line() -> None:
         "templc/version.py",
     }
     assert set(rows) == (names - unlisted) | {"specs/", "generated/"}
+
+
+def test_the_commands_for_data_sets_run(folder: Path) -> None:
+    rows = [json.dumps({"messages": CHAT}) + "\n"] * 3
+    (folder / "chats.jsonl").write_text("".join(rows))
+    for command in commands(section("Data sets")):
+        assert run(command, folder).stdout.startswith("rows                    3   0 set aside\n")
+    assert {path.name for path in folder.glob("*.parquet")} == {"out.parquet", "packed.parquet"}

@@ -27,6 +27,7 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "render": Entry("templc.cli.render", "Turn a conversation into text and token ids."),
     "show": Entry("templc.cli.show", "Look at tokens by role, or at a stage of the compiler."),
+    "tokenize": Entry("templc.cli.tokenize", "Tokenize a data set of conversations for training."),
     "list": Entry("templc.cli.listing", "List the formats with their options and models."),
     "new": Entry("templc.cli.new", "Start a spec for a format of your own."),
     "check": Entry("templc.cli.check", "Report the problems of specs."),
