@@ -142,9 +142,18 @@ def test_interruption_ends_quietly(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"sha256")
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    err = b""
+    # As a person presses it: again where the first one fell into an import that swallows it.
+    for _ in range(10):
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=5)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    else:
+        process.kill()
     assert (process.returncode, err) == (130, b"error: interrupted\n")
 
 

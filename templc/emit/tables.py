@@ -57,6 +57,7 @@ class Tables:
             "markers": _tuple(program.markers, 8) if program.markers else "",
             "leading": "True" if program.leading else "",
             "hoisting": "True" if program.hoisting else "",
+            "replacing": "True" if program.replacing else "",
             "head_line": str(program.head[0].span.line) if program.hoisting else "",
             "aliases": _tuple(program.aliases, 8) if program.aliases else "",
             "models": _tuple(program.models, 8) if program.models else "",
@@ -87,6 +88,7 @@ class Tables:
             "parts": _dict("parts", rules.parts),
             "between": literal(rules.between) if rules.between else "",
             "call_id": literal(rules.call_id) if rules.call_id else "",
+            "calls": literal(rules.calls) if rules.calls != "all" else "",
             "roles": _dict("roles", rules.roles),
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
@@ -149,5 +151,7 @@ def _option_parts(option: Option, indent: int) -> list[str]:
         parts.append(f"values={_tuple(option.values, indent)}")
     if option.bind:
         parts.append(f"bind={literal(option.bind)}")
+    if option.otherwise:
+        parts.append(f"otherwise={literal(option.otherwise)}")
     parts.append(f"doc={literal(option.doc)}")
     return parts

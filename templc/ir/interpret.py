@@ -43,6 +43,7 @@ def message_rules(program: Program) -> MessageRules:
         parts=dict(rules.parts),
         between=rules.between,
         call_id=rules.call_id,
+        calls=rules.calls,
         roles=dict(rules.roles),
     )
 
@@ -50,7 +51,9 @@ def message_rules(program: Program) -> MessageRules:
 def runtime_options(program: Program) -> dict[str, Option]:
     """The runtime's form of a program's options."""
     return {
-        name: Option(option.type, option.default, option.values, option.bind, option.doc)
+        name: Option(
+            option.type, option.default, option.values, option.bind, option.otherwise, option.doc
+        )
         for name, option in program.options.items()
     }
 
@@ -88,7 +91,12 @@ class Interpreter:
         read = [reader.read(raw, number) for number, raw in enumerate(messages)]
         declared = read_tools(tools, as_template=self.as_template)
         options = {
-            **checked(self.program.format, runtime_options(self.program), self.options),
+            **checked(
+                self.program.format,
+                runtime_options(self.program),
+                self.options,
+                as_template=self.as_template,
+            ),
             "as_template": self.as_template,
         }
         return _Run(self.program, read, declared, options, add_generation_prompt).pieces()
@@ -211,7 +219,8 @@ class _Run:
             case "tools":
                 return [(None, tool) for tool in self.tools or ()]
             case "systems":
-                return [(at, m) for at, m in enumerate(self.messages) if m.role == "system"]
+                found = [(at, m) for at, m in enumerate(self.messages) if m.role == "system"]
+                return list(found[-1:] if self.program.replacing else found)
 
     def _write(self, part: Text | Body) -> None:
         if isinstance(part, Text):

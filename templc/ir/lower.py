@@ -70,7 +70,8 @@ def lower(model: spec.Spec) -> Program:
         prompt=prompt,
         finish=finish,
         leading=leading,
-        hoisting=isinstance(system, spec.Leading) and system.later == "hoist",
+        hoisting=isinstance(system, spec.Leading) and system.later in ("hoist", "replace"),
+        replacing=isinstance(system, spec.Leading) and system.later == "replace",
         demands=model.demands,
         deviations=model.deviations,
         faults=model.faults,
@@ -199,9 +200,10 @@ def _checks(model: spec.Spec, name: str, role: RoleProgram) -> tuple[Check, ...]
         if item.role == name
     ]
     system = model.roles.get(name)
-    if isinstance(system, spec.Leading) and system.later == "refuse":
+    if isinstance(system, spec.Leading) and system.later in ("refuse", "replace"):
         first = Fact("first", None, None, "first", system.span)
-        declared.append(Check(first, "a system message must stand first", False, system.span))
+        soft = system.later == "replace"
+        declared.append(Check(first, "a system message must stand first", soft, system.span))
     return (*declared, *_drops(name, role, model.roles))
 
 

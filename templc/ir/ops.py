@@ -108,8 +108,9 @@ RoleProgram = Plain | Sampled
 class Program:
     """A whole format.
 
-    `leading`: the head writes a system message that stands first; `hoisting`: it writes every one. `past` and
-    `future` are the facts that the operations read; their order is the order of the state's bits.
+    `leading`: the head writes a system message that stands first; `hoisting`: it writes every one, or with `replacing`
+    the last one. `past` and `future` are the facts that the operations read; their order is the order of the
+    state's bits.
     """
 
     format: str
@@ -134,6 +135,7 @@ class Program:
     finish: Ops
     leading: bool
     hoisting: bool
+    replacing: bool
     demands: tuple[Demand, ...]
     deviations: tuple[Deviation, ...]
     faults: tuple[Fault, ...]

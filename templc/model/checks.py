@@ -248,7 +248,7 @@ def _hoisting(spec: Spec, problems: Problems) -> None:
     system = spec.roles.get("system")
     loops = [step for step in _all_steps(spec.head) if isinstance(step, Loop)]
     walked = next((loop for loop in loops if loop.over == "systems"), None)
-    hoists = isinstance(system, Leading) and system.later == "hoist"
+    hoists = isinstance(system, Leading) and system.later in ("hoist", "replace")
     if walked is None and hoists and system is not None:
         problems.error(
             "unreachable",
@@ -274,7 +274,7 @@ def _leading(spec: Spec, problems: Problems) -> None:
         part for block in blocks(spec) for part in _holes(block) if part.value.ref.scope == "lead"
     ]
     hole = next(iter(lead), None)
-    leads = isinstance(system, Leading) and system.later != "hoist"
+    leads = isinstance(system, Leading) and system.later not in ("hoist", "replace")
     if leads and hole is None and system is not None:
         problems.error(
             "unreachable",

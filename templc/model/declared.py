@@ -43,6 +43,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.constant("default"),
         fields.texts("values"),
         fields.text("bind"),  # type: ignore[arg-type]
+        fields.text("otherwise"),
         fields.text("doc"),
         fields.span,
     )
@@ -63,6 +64,9 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         )
     if kind != "choice" and values:
         found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
+    if option.otherwise and option.otherwise not in values:
+        cure = f"its values are {', '.join(values)}" if values else "only a choice has one"
+        found.append((f"what `{name}` is otherwise is not one of its values", "otherwise", cure))
     if kind != "token" and option.bind:
         found.append((f"`{name}` is bound to a token and is none", "bind", "say `type: token`"))
     if kind == "token" and not option.bind and default is None:
@@ -110,6 +114,7 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
         parts=tuple((name, node.value) for name, node in fields.child("parts").scalars()),
         between=fields.text("between"),
         call_id=_call_id(fields, problems),
+        calls=fields.text("calls") or "all",  # type: ignore[arg-type]
         roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
     )
 

@@ -210,9 +210,9 @@ class _Resolver:
         later = fields.node("later")
         word = later.value if isinstance(later, ScalarNode) else ""
         match word:
-            case "refuse" | "hoist":
+            case "refuse" | "hoist" | "replace":
                 return model.Leading(word, node.span)
-        close = suggest(word, ("refuse", "hoist"))
+        close = suggest(word, ("refuse", "hoist", "replace"))
         if close and later is not None and word.isalpha():
             self.problems.error(
                 "wrong-type",

@@ -90,7 +90,7 @@ class Run:
 class Leading:
     """A system role written by the head; `later` says what a further one does."""
 
-    later: Block | OneOf["refuse", "hoist"]
+    later: Block | OneOf["refuse", "hoist", "replace"]
     span: Span
 
 
@@ -115,13 +115,17 @@ Role = Turn | Run | Leading | Assistant
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`."""
+    """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`.
+
+    `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
+    """
 
     name: str
     type: OneOf["bool", "text", "choice", "token", "date"]
     default: bool | str | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]
+    otherwise: str
     doc: str
     span: Span
 
@@ -147,6 +151,7 @@ class MessageRules:
     parts: tuple[tuple[str, str], ...] = ()
     between: str = ""
     call_id: str = ""
+    calls: OneOf["all", "first"] = "all"
     roles: tuple[tuple[str, str], ...] = ()
 
 

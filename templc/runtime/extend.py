@@ -211,7 +211,8 @@ class _Extension:
         return self._head(old) != self._head([*old, *new])
 
     def _head(self, systems: list[Message]) -> str:
-        out = Writer(self.state.tools, self.state.lead, tuple((0, m) for m in systems))
+        gathered = fold.hoisted(self.renderer, tuple((0, m) for m in systems))
+        out = Writer(self.state.tools, self.state.lead, gathered)
         self.renderer.parts["head"](self.renderer, out, fold.PROMPT, None, None)
         return text_of(out.pieces)
 

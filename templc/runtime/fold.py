@@ -157,9 +157,19 @@ def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     messages = turns.messages
     leads = bool(messages) and messages[0].role == "system"
     systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
-    out = Writer(tools, messages[0] if leads else None, systems if renderer.info.hoisting else ())
+    gathered = hoisted(renderer, systems)
+    out = Writer(tools, messages[0] if leads else None, gathered)
     renderer.parts["head"](renderer, out, PROMPT, None, None)
     return out
+
+
+def hoisted(
+    renderer: Renderer, systems: tuple[tuple[int, Message], ...]
+) -> tuple[tuple[int, Message], ...]:
+    """The system messages that the head walks: all, only the last one, or none."""
+    if not renderer.info.hoisting:
+        return ()
+    return systems[-1:] if renderer.info.replacing else systems
 
 
 def as_sampled(renderer: Renderer, turns: Turns, tools: Tools) -> list[Piece]:

@@ -22,6 +22,7 @@ class Info:
     markers: tuple[str, ...] = ()
     leading: bool = False
     hoisting: bool = False
+    replacing: bool = False
     aliases: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     repository: str = ""

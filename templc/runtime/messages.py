@@ -8,6 +8,7 @@ understood is refused with a `MessageError` that names the message and the field
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -129,6 +130,7 @@ class MessageRules:
     parts: Mapping[str, str] = field(default_factory=dict)
     between: str = ""
     call_id: str = ""
+    calls: str = "all"
     roles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -230,7 +232,16 @@ class Reader:
             return ()
         if not isinstance(raw, Sequence) or isinstance(raw, str):
             raise MessageError("tool_calls is not a list", field="tool_calls")
-        return tuple(self._call(as_mapping(item, "tool call")) for item in raw)
+        seen = raw[:1] if self._first_call else raw
+        if len(raw) > len(seen):
+            say = "the template writes only the first tool call of a message, the others are lost"
+            warnings.warn(say, stacklevel=2)
+        return tuple(self._call(as_mapping(item, "tool call")) for item in seen)
+
+    @property
+    def _first_call(self) -> bool:
+        """Whether only the first call of a message is read, and every result is one of it."""
+        return self.as_template and self.rules.calls == "first"
 
     def _call(self, raw: Mapping[str, Any]) -> Call:
         function = as_mapping(raw["function"], "tool call") if raw.get("function") else raw
@@ -282,6 +293,8 @@ class Reader:
         calls, left, content = self.waiting
         answer = next((call for call in reversed(calls) if call[0] == found), ("", ""))
         answer = answer if found else next(iter(left), ("", ""))
+        if self._first_call:
+            answer = next(iter(calls), ("", ""))
         rest = list(left)
         if answer in rest:
             rest.remove(answer)

@@ -20,6 +20,7 @@ Value = bool | str | None
 class Option:
     """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it.
 
+    A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
@@ -27,18 +28,27 @@ class Option:
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
+    otherwise: str = ""
     doc: str = ""
 
 
 def checked(
-    format_name: str, known: Mapping[str, Option], given: Mapping[str, object]
+    format_name: str,
+    known: Mapping[str, Option],
+    given: Mapping[str, object],
+    *,
+    as_template: bool = False,
 ) -> dict[str, Value]:
     """All options of a format with their values; OptionError for an unknown name or a value of another type."""
     values: dict[str, Value] = {name: option.default for name, option in known.items()}
     for name, value in given.items():
         if name not in known:
             raise OptionError(f"{format_name} has no option `{name}`", help=_cure(name, known))
-        values[name] = _value(name, known[name], value)
+        option = known[name]
+        unlisted = isinstance(value, str) and value not in option.values
+        if as_template and option.otherwise and unlisted:
+            value = option.otherwise
+        values[name] = _value(name, option, value)
     return values
 
 

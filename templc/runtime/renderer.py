@@ -93,7 +93,9 @@ class Renderer:
         self.tokenizer = tokenizer
         self.as_template = unsupported == "as_template"
         self.content_specials = content_specials
-        self.options = checked(self.info.name, self.known_options, options)
+        self.options = checked(
+            self.info.name, self.known_options, options, as_template=self.as_template
+        )
         self._given = frozenset(options)
         self._warned = False
         self._checked: Codec | None = None

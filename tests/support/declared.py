@@ -18,25 +18,15 @@ REFUSED: dict[tuple[str, str], str] = {
         ANY,
         "with tools the first message must be the user's",
     ): "the template turns whatever stands first into a user message that carries the tools",
-    ("deepseek_v2_5", "a system message must stand first"): "the template keeps the last one only",
-    (
-        "deepseek_r1_distill",
-        "a system message must stand first",
-    ): "the template keeps the last one only",
     (
         "deepseek_r1",
         "the template writes no more than one round of tool calls",
     ): "the template writes later rounds without their header, and never closes the results before them",
     (
-        "stepfun_formalizer",
-        "a system message must stand first",
-    ): "the template keeps the last one only",
-    (
         "cohere2",
         "a system message must stand first",
     ): "the template moves it to the head",
     ("olmo3_instruct", "a system message must stand first"): "a later one changes the head",
-    ("gpt_oss", "a message can hold one tool call"): "the template drops the others in silence",
     (
         "gpt_oss",
         "a tool result must answer the call before it",

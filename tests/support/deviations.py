@@ -153,6 +153,7 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("qwen3_5", "no_query"): lambda _: _GREETING,
     ("qwen3_5_small", "no_query"): lambda _: _GREETING,
     ("qwen3_6", "no_query"): lambda _: _GREETING,
+    ("tmax", "no_query"): lambda _: _GREETING,
     ("ornith", "no_query"): lambda _: (
         "<|im_start|>assistant\n<think>\n\n</think>\n\nWelcome.<|im_end|>\n"
     ),

@@ -42,6 +42,7 @@ def _head(program: Program) -> Iterator[str]:
     yield f"program {program.format}"
     if program.leading:
         which = "every system message" if program.hoisting else "a leading system message"
+        which = "the last system message" if program.replacing else which
         yield f"the head writes {which}"
 
 
