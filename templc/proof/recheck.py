@@ -77,7 +77,9 @@ class _Check:
     def cell(self, after: str, then: str, roles: list[str]) -> Say:
         prompted = after in ("prompt", "completion")
         added = [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
-        if not added or (self.program.hoisting and "system" in added):
+        # Where the last one replaces the others, a further system message is refused by default.
+        gathers = self.program.hoisting and not self.program.replacing
+        if not added or (gathers and "system" in added):
             yield "beyond this checker"
         ends = {self.end(prompt): prompt for prompt in (False, True)}.values()
         for past, last, prompt in product(self.pasts, roles if prompted else [after], ends):
