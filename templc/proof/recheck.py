@@ -77,7 +77,7 @@ class _Check:
     def cell(self, after: str, then: str, roles: list[str]) -> Say:
         prompted = after in ("prompt", "completion")
         added = [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
-        if not added or (self.program.hoisting and "system" in added):
+        if not added:
             yield "beyond this checker"
         ends = {self.end(prompt): prompt for prompt in (False, True)}.values()
         for past, last, prompt in product(self.pasts, roles if prompted else [after], ends):
@@ -95,6 +95,8 @@ class _Check:
             if not self.admits(name, role, pasts[-1]):
                 return
             pasts.append(self.after(name, role, pasts[-1]))
+        if self.program.hoisting and "system" in roles[1:]:
+            yield "beyond this checker: an added message changes the head"
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))
         view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
