@@ -92,14 +92,15 @@ def _by_digest(digest: str) -> Found | None:
 
 
 def _by_model(name: str) -> Found:
-    rows = [row for row in _table().values() if name in row["models"]]
+    rows = {digest: row for digest, row in _table().items() if name in row["models"]}
     owner = generated().MODELS.get(name)
-    equal = [Found(row["format"], row["options"], "model") for row in rows if row["equal"]]
+    known = (_by_digest(digest) for digest in rows)
+    equal = [Found(one.format, one.options, "model") for one in known if one is not None]
     found = Found(owner, by="model") if owner else next(iter(equal), None)
     if found is None:
-        raise _unknown(name, rows)
+        raise _unknown(name, list(rows.values()))
     others = {one.format for one in equal} - {found.format}
-    unequal = sum(not row["equal"] for row in rows)
+    unequal = sum(not row["equal"] for row in rows.values())
     if others or unequal:
         also = ", ".join(sorted(others)) or "none of the formats"
         warnings.warn(

@@ -125,6 +125,9 @@ def test_text_is_rendered_back_exactly(slot: str, text: str) -> None:
         return
     expected = EXACT[slot](text)
     found = compiled(spec_with(**{slot: written}))
+    if any(problem.code == "undeclared-special" for problem in found.problems):
+        assert (slot == "literal" and "|>" in text) or "｜>" in text
+        return
     harmless(found.python())
     user = load_class(found)().render_text(
         [{"role": "user", "content": "hi"}], add_generation_prompt=False

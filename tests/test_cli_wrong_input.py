@@ -139,6 +139,8 @@ def test_interruption_ends_quietly(tmp_path: Path) -> None:
         (*TEMPLC, "verify", "qwen3", "--template", template, "--length", "4"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A shell's background job has its programs ignore interruptions.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"sha256")
