@@ -16,8 +16,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from templc.runtime.added import Matcher
-from templc.runtime.codec_hf import TokenizersCodec
-from templc.runtime.codec_tiktoken import TiktokenCodec
 from templc.runtime.errors import TokenizerError
 
 
@@ -149,6 +147,8 @@ def _weakly_kept(tokenizer: object) -> _Kept | None:
 
 
 def _keep(tokenizer: object, codec: Codec, stamp: object) -> None:
+    from templc.runtime.codec_hf import TokenizersCodec
+
     if isinstance(codec, TokenizersCodec):
         try:
             _weak[tokenizer] = _Kept(codec, stamp, None, _free(tokenizer))
@@ -168,6 +168,10 @@ def _is_tiktoken(candidate: object) -> bool:
 
 
 def _build(tokenizer: Any) -> Codec:
+    # Here, for without a tokenizer nobody pays for them.
+    from templc.runtime.codec_hf import TokenizersCodec
+    from templc.runtime.codec_tiktoken import TiktokenCodec
+
     if _is_tiktoken(tokenizer):
         return TiktokenCodec(tokenizer)
     if _is_backend(tokenizer):
