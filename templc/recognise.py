@@ -147,9 +147,8 @@ def _published(template: str, tokenizer: Any) -> Any:
     verify = importlib.import_module("templc.verify")
     keys = ("bos_token", "eos_token")
     tokens = {key: getattr(tokenizer, key, None) for key in keys}
-    return verify.Published(
-        template, "template", {k: v for k, v in tokens.items() if v is not None}
-    )
+    given = {key: token for key, token in tokens.items() if token is not None}
+    return verify.Recorded(verify.Published(template, "template", given))
 
 
 def _candidates() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -14,7 +14,7 @@ import itertools
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from templc.verify import (
@@ -22,7 +22,7 @@ from templc.verify import (
     SHAPES,
     TOOLS,
     Case,
-    PublishedError,
+    Recorded,
     Report,
     compare,
     conversations,
@@ -67,37 +67,6 @@ def text_options(name: str) -> Texts:
     return {key: f"{key} é" for key, option in options if option.type == "text"}
 
 
-class Recorded:
-    """A published template that renders each case once, for every renderer that is held against it."""
-
-    def __init__(self, name: str) -> None:
-        self._published = reference(name)
-        self.name = self._published.name
-        self._found: dict[tuple[int, ...], str | PublishedError] = {}
-
-    def render(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        add_generation_prompt: bool = False,
-        **options: object,
-    ) -> str:
-        # The cases share their messages and live as long as this does, so identity tells them apart.
-        key = (*map(id, messages), id(tools), add_generation_prompt)
-        if key not in self._found:
-            try:
-                self._found[key] = self._published.render(
-                    messages, tools=tools, add_generation_prompt=add_generation_prompt, **options
-                )
-            except PublishedError as error:
-                self._found[key] = error
-        found = self._found[key]
-        if isinstance(found, PublishedError):
-            raise found
-        return found
-
-
 def check(
     name: str, options: Mapping[str, Any], cases: Iterable[Case], *, declared_too: bool = False
 ) -> dict[str, Report]:
@@ -106,7 +75,7 @@ def check(
     declared_too: also the conversations that are declared to differ.
     """
     given = [case for case in cases if declared_too or not apart(name, case)]
-    published = Recorded(name)
+    published = Recorded(reference(name))
     ours: dict[str, Any] = {
         "generated": renderer(name, unsupported="as_template", **options),
         "interpreted": interpreter(name, options),

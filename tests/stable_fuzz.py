@@ -22,14 +22,10 @@ from hypothesis import strategies as st
 
 from templc.proof.stability import Stability, prove
 from templc.runtime.errors import MessageError
-from tests.support.formats import FORMATS, program
+from tests.support.formats import FORMATS, MISSION, program
 from tests.support.proof_truth import Render, agreed
 from tests.support.strategies import Messages, conversations
 
-MISSION = (
-    *("qwen3_instruct", "qwen3", "kimi_k2", "kimi_k2_instruct", "deepseekv3", "deepseekv3_1"),
-    *("role_colon", "qwen2_5", "llama3"),
-)
 LONGEST = 6
 # Drawing costs more than rendering, so the messages of each drawn conversation are put together anew.
 SHUFFLES = 9

@@ -16,21 +16,9 @@ from templc.proof.search import Case
 from templc.proof.stability import Stability, prove
 from templc.proof.token_level import PIECES, SEALED, token_level
 from tests.support import vocabularies
-from tests.support.formats import fitting, program
+from tests.support.formats import MISSION, fitting, program
 
-FORMATS = (
-    "qwen3",
-    "qwen3_instruct",
-    "qwen2_5",
-    "kimi_k2",
-    "kimi_k2_instruct",
-    "deepseekv3",
-    "deepseekv3_1",
-    "llama3",
-    "gpt_oss",
-    "glm4_5",
-    "role_colon",
-)
+FORMATS = (*MISSION, "gpt_oss", "glm4_5")
 EXAMPLES = 60
 HOSTILE = ("\n", "\n\n/x", " \n", "'s", "\u0301e", "1", "/", ">")
 AFTER_ANSWER = ("user", "tool", "system")

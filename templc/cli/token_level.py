@@ -5,17 +5,15 @@ TokenLevel.of(stability, None)     with the demo vocabulary that fits, or the re
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 from templc.cli.vocabulary import chosen
 from templc.proof.boundary import analyse
 from templc.proof.stability import Stability
+from templc.proof.table import wrapped
 from templc.proof.token_level import Kept, token_level
 from templc.runtime.errors import TokenizerError
 from templc.runtime.info import Info
-
-WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +64,5 @@ class TokenLevel:
             where = "other boundaries" if every and len(self.kept) > 1 else "every boundary"
             if not every:
                 where = ", ".join(f"{after} > {then}" for after, then in one.places)
-            lines += _wrapped(f"{where}: {one.text}")
+            lines += wrapped(f"{where}: {one.text}")
         return "\n".join(lines)
-
-
-def _wrapped(text: str) -> list[str]:
-    indent = " " * 4
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False
-    )

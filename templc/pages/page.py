@@ -5,7 +5,7 @@ page("qwen3").splitlines()[0]       # "# qwen3: Qwen3 hybrid thinking (0.6B to 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from templc.pages.samples import shown
 from templc.pipeline import compile_path, spec_folder
@@ -29,12 +29,13 @@ def _lines(name: str, renderer: Renderer) -> Iterator[str]:
     if info.aliases:
         yield f"Also called {', '.join(f'`{alias}`' for alias in info.aliases)}."
         yield ""
-    for kind, text in shown(renderer):
+    samples = list(shown(renderer))
+    for kind, text in samples:
         yield from _section(f"Sample: {kind}", _fenced(text))
     yield from _section("Options", _options(renderer))
     yield from _section("What may follow what", _fenced(str(renderer.stability), "text"))
     yield from _section("Witnesses", _witnesses(renderer))
-    yield from _section("Tools", [_tools(renderer)])
+    yield from _section("Tools", [_tools(kind for kind, _ in samples)])
     yield from _section("Models", _models(name, renderer))
     program = compile_path(spec_folder() / f"{name}.yaml", f"specs/{name}.yaml").checked()
     differs = [f"- {item.what}: {item.why}" for item in program.deviations]
@@ -84,8 +85,7 @@ def _witnesses(renderer: Renderer) -> list[str]:
     return [*found, "", f"`templc prove {name} --witness N` prints the shortest conversation."]
 
 
-def _tools(renderer: Renderer) -> str:
-    kinds = {kind for kind, _ in shown(renderer)}
+def _tools(kinds: Iterable[str]) -> str:
     return (
         "Calls and results are written." if "tools" in kinds else "This format has no tool calls."
     )

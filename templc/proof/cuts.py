@@ -46,44 +46,22 @@ def _texts(stability: Stability, place: Place, case: Case) -> tuple[Emission, Em
 
 def _cuts(old: Emission, rest: Emission) -> list[Cut]:
     # Where nothing is appended nothing meets; where the last message wrote nothing, the head or an earlier one ends.
-    return [Cut(left or None, right) for left in _ends(old) for right in _starts(rest) - {""}]
+    rights = _edge(rest, end=False) - {""}
+    return [Cut(left or None, right) for left in _edge(old, end=True) for right in rights]
 
 
-def _starts(emission: Emission) -> set[str | None]:
-    """How the text begins; "" where it may be empty."""
+def _edge(emission: Emission, *, end: bool) -> set[str | None]:
+    """How the text begins, or ends: whole texts of the format, None for a message's; "" where it may be empty."""
     found: set[str | None] = {""}
-    for token in emission:
-        if isinstance(token, Lit):
-            return (found - {""}) | {token.text}
-        found |= _starts_of(token)
+    for token in reversed(emission) if end else emission:
+        match token:
+            case Lit(text):
+                return (found - {""}) | {text}
+            case Hole():
+                found.add(None)
+            case Fork(_, then, otherwise):
+                found |= _edge(then, end=end) | _edge(otherwise, end=end)
+            case Loop(open=opening, do=do, close=close):
+                inside = (*do, *close) if end else (*opening, *do)
+                found |= _edge(inside, end=end)
     return found
-
-
-def _starts_of(token: Hole | Loop | Fork) -> set[str | None]:
-    match token:
-        case Hole():
-            return {None}
-        case Fork(_, then, otherwise):
-            return _starts(then) | _starts(otherwise)
-        case Loop(open=opening, do=do):
-            return _starts((*opening, *do))
-
-
-def _ends(emission: Emission) -> set[str | None]:
-    """How the text ends; "" where it may be empty. A text that ends a longer one is given with all that precedes it."""
-    found: set[str | None] = {""}
-    for token in reversed(emission):
-        if isinstance(token, Lit):
-            return (found - {""}) | {token.text}
-        found |= _ends_of(token)
-    return found
-
-
-def _ends_of(token: Hole | Loop | Fork) -> set[str | None]:
-    match token:
-        case Hole():
-            return {None}
-        case Fork(_, then, otherwise):
-            return _ends(then) | _ends(otherwise)
-        case Loop(do=do, close=close):
-            return _ends((*do, *close))

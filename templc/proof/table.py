@@ -78,14 +78,15 @@ def _note(cells: list[Cell]) -> list[str]:
     places = ", ".join(
         f"{_ROWS.get(cell.place.after, cell.place.after)} > {cell.place.then}" for cell in cells
     )
-    lines = [f"({numbers}) {places}" if numbers else places, *_wrapped(cells[0].text)]
+    lines = [f"({numbers}) {places}" if numbers else places, *wrapped(cells[0].text)]
     if cells[0].reason.text:
         where = ", ".join(dict.fromkeys(str(one.span) for one in cells[0].reason.deciders))
-        lines += _wrapped(f"because {cells[0].reason.text}{f' ({where})' if where else ''}")
+        lines += wrapped(f"because {cells[0].reason.text}{f' ({where})' if where else ''}")
     return lines
 
 
-def _wrapped(words: str) -> list[str]:
+def wrapped(words: str) -> list[str]:
+    """A paragraph under a heading: indented, its further lines deeper."""
     indent = " " * 4
     return textwrap.wrap(
         words, WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from templc.runtime.change import common
 from templc.runtime.errors import OptionError
 from templc.runtime.trajectory import Trajectory
 
@@ -219,8 +220,7 @@ def _extended(rows: list[Row], sample: Sample) -> Row:
         return rows[-1]
     reason = ""
     if rows:
-        pairs = zip(known, prompt, strict=False)
-        at = next((n for n, (old, new) in enumerate(pairs) if old != new), len(prompt))
+        at = common(known, prompt)
         reason = f"the prompt differs from what was sent and sampled before from token {at} on"
     rows.append(Row(reason=reason))
     rows[-1].context(prompt)

@@ -12,6 +12,7 @@ from templc.verify.compare import compare as compare
 from templc.verify.errors import PublishedError as PublishedError
 from templc.verify.errors import VerifyError as VerifyError
 from templc.verify.published import Published as Published
+from templc.verify.recorded import Recorded as Recorded
 from templc.verify.report import Example as Example
 from templc.verify.report import Outcome as Outcome
 from templc.verify.report import Report as Report

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import templc
+from tests.benchmarks.compare import Work, ratio
 from tests.support import vocabularies
 from tests.support.published import path_of
 
@@ -23,7 +22,6 @@ TEXT = "The temperature is 18 degrees and the wind comes from the west, so take 
 TURNS = (1, 8, 64, 256)
 # Rendering anew takes minutes for more turns, and its growth shows before.
 MOST_ANEW = 64
-Work = Callable[[], Any]
 
 
 class Rollout(NamedTuple):
@@ -121,19 +119,6 @@ def _installed(name: str) -> Any:
         return None
 
 
-def median(work: Work, base: Work, rounds: int) -> float:
-    """The time of `work` over that of `base`: the median of pairs."""
-    found = []
-    for _ in range(rounds):
-        times = []
-        for one in (base, work):
-            begin = time.perf_counter()
-            one()
-            times.append(time.perf_counter() - begin)
-        found.append(times[1] / times[0])
-    return statistics.median(found)
-
-
 def main() -> None:
     """Print the table."""
     template = path_of("Qwen-Qwen3-0.6B@a55ee1").read_text(encoding="utf-8")
@@ -151,8 +136,8 @@ def main() -> None:
         work = {"templc trajectory": lambda given=given: trajectory(renderer, given)}
         work |= programs(hf, given, final)
         rounds = 9 if turns <= 8 else 3
-        shown = {name: median(one, render, rounds) for name, one in work.items()}
-        cells = ", ".join(f"{name} {ratio:.2f}" for name, ratio in shown.items())
+        shown = {name: ratio(render, one, rounds) for name, one in work.items()}
+        cells = ", ".join(f"{name} {cost:.2f}" for name, cost in shown.items())
         print(f"{turns:>4} turns, {len(final):>6} tokens: {cells}", flush=True)
 
 

@@ -58,6 +58,11 @@ def program(name: str) -> Program:
     return compilation(name).checked()
 
 
+MISSION = (
+    *("qwen3_instruct", "qwen3", "kimi_k2", "kimi_k2_instruct", "deepseekv3", "deepseekv3_1"),
+    *("role_colon", "qwen2_5", "llama3"),
+)
+"""The formats that the project was made for."""
 REFERENCED = tuple(name for name in FORMATS if program(name).reference.file)
 
 

@@ -5,22 +5,20 @@ engine over all code points takes about 0.2 s, so tables are kept on disk, by en
 
     ranges(engine, [Atom("[\\\\r\\\\n]")])  ->  {Atom("[\\\\r\\\\n]"): ((10, 11), (13, 14))}
 
-The folder is `templc/classes` in `$XDG_CACHE_HOME` or `~/.cache`. Any file in it may be deleted at any time.
+The folder is `classes` of `templc.runtime.cache`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from templc.proof.boundary.regex import Atom, Unsupported, folding_to_several
+from templc.runtime import cache as disk
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Code points, as ascending disjoint ranges [start, end)."""
@@ -29,6 +27,7 @@ DIGITS = Atom("<Digits>")
 """What the `Digits` pre-tokenizer takes for a digit: no source that a pattern could have."""
 
 _FORMAT = 1
+_KIND = "classes"
 _SURROGATES = range(0xD800, 0xE000)
 
 
@@ -121,11 +120,11 @@ _tables: dict[tuple[str, Atom], Ranges] = {}
 def _table(engine: Engine, atom: Atom) -> Ranges:
     key = (engine.name, atom)
     if key not in _tables:
-        path = _path(engine, atom)
-        table = _kept(path)
+        place = _key(engine, atom)
+        table = _kept(place)
         if table is None:
             table = _ranges(_matched(engine, _source(atom), every_character()))
-            _keep(path, table)
+            disk.keep(_KIND, place, [point for run in table for point in run])
         _tables[key] = table
     return _tables[key]
 
@@ -167,31 +166,14 @@ def _runs(member: bytearray) -> Iterator[tuple[int, int]]:
         start = member.find(1, end)
 
 
-def _path(engine: Engine, atom: Atom) -> Path | None:
+def _key(engine: Engine, atom: Atom) -> str:
     key = json.dumps([_FORMAT, engine.name, atom.source, atom.caseless])
-    home = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = Path(home) if home else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
-    return folder / "templc" / "classes" / f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.json"
+    return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
-def _kept(path: Path | None) -> Ranges | None:
-    if path is None:
-        return None
+def _kept(key: str) -> Ranges | None:
+    flat = disk.kept(_KIND, key)
     try:
-        flat = json.loads(path.read_text())
         return tuple(zip(flat[::2], flat[1::2], strict=True))
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError):
         return None
-
-
-def _keep(path: Path | None, table: Ranges) -> None:
-    if path is None:
-        return
-    draft = path.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):  # a cache that cannot be written is no error
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps([point for run in table for point in run]))
-        os.replace(draft, path)
