@@ -58,9 +58,9 @@ class TokenLevel:
         if self.why:
             return f"token level: {self.why}"
         lines = [f"token level, {self.name}: tokens(old) + tokens(new) = tokens(old new)"]
-        most = max((len(one.places) for one in self.kept), default=0)
+        largest = max(self.kept, key=lambda one: len(one.places), default=None)
         for one in self.kept:
-            every = len(one.places) == most > 3
+            every = one is largest and len(one.places) > 3
             where = "other boundaries" if every and len(self.kept) > 1 else "every boundary"
             if not every:
                 where = ", ".join(f"{after} > {then}" for after, then in one.places)
