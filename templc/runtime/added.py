@@ -81,6 +81,13 @@ class Matcher:
         """Every match in `text`, in order. Short texts are remembered: a format repeats itself."""
         return self._short(text) if len(text) <= _CACHED_LENGTH else self._find(text)
 
+    def before_first(self, text: str) -> str:
+        """The text before the first match, all of it where there is none."""
+        for pattern in (self._raw, self._normalized):
+            match = pattern.search(text) if pattern is not None else None
+            text = text[: match.start()] if match else text
+        return text
+
     def _find(self, text: str) -> tuple[Match, ...]:
         found = self._spelled(self._raw, text, 0, len(text))
         if self._normalized is None:

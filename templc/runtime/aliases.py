@@ -38,6 +38,7 @@ KEYS = frozenset(
     | {"train", "trainable", "loss", "weight", *REASONING_KEYS}
 )
 _ONLY_ASSISTANT = ("tool_calls", *REASONING_KEYS)
+_ALL = KEYS.difference(_ONLY_ASSISTANT)
 # Where each of them stands, and what it should be.
 _FORMS = {
     "message": ("", "give mappings with the keys role and content"),
@@ -77,6 +78,8 @@ def role_of(raw: Mapping[str, Any]) -> str:
 
 def known_keys(raw: Mapping[str, Any], role: str) -> None:
     """Refuse keys that nothing would read."""
+    if raw.keys() <= (KEYS if role == "assistant" else _ALL):
+        return
     for key, value in raw.items():
         empty = value is None or value in ("", [], {}, ())
         if key not in KEYS and not empty:

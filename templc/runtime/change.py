@@ -51,4 +51,6 @@ def fresh_render(
 def common(first: Sequence[int], second: Sequence[int]) -> int:
     """How many leading tokens two renders share."""
     size = min(len(first), len(second))
+    if first[:size] == second[:size]:
+        return size
     return next((at for at in range(size) if first[at] != second[at]), size)

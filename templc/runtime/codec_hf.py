@@ -46,10 +46,11 @@ class TokenizersCodec:
         self._added = {token.text: token.id for token in tokens}
         self.controls = Matcher(token for token in tokens if not token.is_blank())
         self._blanks = Matcher(token for token in tokens if token.is_blank())
+        self._blank_text = bool(self._blanks)
         self._whole = _whole_engine(backend, name)
         self._text = self._text_engine(backend)
         self._later_text = self._text
-        self._haste = Haste(self._text, blanks=bool(self._blanks))
+        self._haste = Haste(self._text, blanks=self._blank_text)
         if prepends_first(self._text):
             self._later_text = _engine(self._text, self._text.model)
             self._later_text.pre_tokenizer = never_prepending(self._text)
@@ -64,7 +65,7 @@ class TokenizersCodec:
         return self._added.get(token)
 
     def plain(self, text: str, *, at_start: bool = True) -> list[int]:
-        if self._blanks:
+        if self._blank_text:
             return self._slow_starts(text, at_start)[0]
         if len(text) <= _CACHED_LENGTH:
             return list(self._short(text, at_start))
@@ -73,7 +74,7 @@ class TokenizersCodec:
     def plain_counted(
         self, text: str, ends: Sequence[int], *, at_start: bool = True
     ) -> tuple[list[int], list[int]]:
-        fast = self._fast(text)
+        fast = self._haste.ready or self._fast(text)
         if fast is not None and (found := fast.counted(text, ends)) is not None:
             return found
         ids, starts = self._slow_starts(text, at_start)
@@ -130,14 +131,14 @@ class TokenizersCodec:
         return self._haste.engine(len(text)) if isinstance(text, str) else None
 
     def _encoded(self, text: str, at_start: bool) -> list[int]:
-        fast = self._fast(text)
+        fast = self._haste.ready or self._fast(text)
         if fast is not None and (found := fast.ids(text)) is not None:
             return found
         ids: list[int] = _encoding(self._text if at_start else self._later_text, text).ids
         return ids
 
     def _blank_cuts(self, text: str) -> list[Cut]:
-        return self._blanks.cuts(text, [(0, len(text))]) if self._blanks else []
+        return self._blanks.cuts(text, [(0, len(text))]) if self._blank_text else []
 
     def _text_engine(self, backend: Any) -> Any:
         model = backend.model

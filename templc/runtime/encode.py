@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeAlias, assert_never
+from typing import Literal, NamedTuple, TypeAlias
 
 from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
@@ -55,44 +55,93 @@ def encode(
     pieces = [piece for piece in pieces if piece.text]
     text = text_of(pieces)
     try:
-        match content_specials:
-            case "text":
-                return _encode_text(pieces, text, codec, at_start)
-            case "error":
-                _refuse_control_tokens(pieces, text, codec)
-                return _encode_text(pieces, text, codec, at_start)
-            case "control":
-                return _encode_control(pieces, text, codec)
-            case _:
-                assert_never(content_specials)
+        _check(pieces, text, codec, content_specials)
+        if content_specials == "control":
+            return _encode_control(pieces, text, codec)
+        return _encode_text(pieces, text, codec, at_start)
     except MessageError as error:
         raise _located(error, pieces) from None
+
+
+def ids_of(
+    pieces: Sequence[Piece],
+    codec: Codec,
+    content_specials: ContentSpecials = "text",
+    *,
+    at_start: bool = True,
+) -> list[int]:
+    """The ids that `encode` gives, and nothing else of it."""
+    text = text_of(pieces)
+    _check(pieces, text, codec, content_specials)
+    if content_specials == "control":
+        return codec.control(text)
+    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
+    return _counted(text, cuts, [0], codec, at_start)[0]
+
+
+def _check(
+    pieces: Sequence[Piece], text: str, codec: Codec, content_specials: ContentSpecials
+) -> None:
+    if content_specials == "error":
+        _refuse_control_tokens(pieces, text, codec)
 
 
 def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: bool) -> Tokens:
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
     zones = _zones(pieces, _attributes)
-    builder = _Builder(zones, len(text))
-    done = 0
-    for cut in cuts:
-        if cut.start > done:
-            builder.add_run(text, done, cut.start, codec, at_start)
-        builder.add(cut.id, cut.at)
-        done = cut.end
-    if len(text) > done:
-        builder.add_run(text, done, len(text), codec, at_start)
+    ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    weights: list[float] = []
+    sampled: list[bool] = []
+    message_index: list[int] = []
+    for piece, count in zip(zones.pieces, counts, strict=True):
+        weights += [piece.weight] * count
+        sampled += [piece.sampled] * count
+        message_index += [piece.message] * count
 
     def spans() -> list[Span]:
         return _spans(pieces, _token_starts(text, cuts, codec, at_start))
 
     return Tokens(
-        builder.ids,
-        weights=builder.weights,
-        sampled=builder.sampled,
-        message_index=builder.message_index,
+        ids,
+        weights=weights,
+        sampled=sampled,
+        message_index=message_index,
         text=text,
         spans=spans,
     )
+
+
+def _counted(
+    text: str, cuts: Sequence[Cut], starts: Sequence[int], codec: Codec, at_start: bool
+) -> tuple[list[int], list[int]]:
+    """The ids, and how many of them start in each zone; `starts`: where the zones do."""
+    ids: list[int] = []
+    counts = [0] * len(starts)
+    ends = [*starts[1:], len(text) + 1]
+    zone = done = 0
+    for cut in (*cuts, Cut(len(text), len(text), -1, len(text))):
+        start = cut.start
+        if start > done:
+            while ends[zone] <= done:
+                zone += 1
+            first = at_start and done == 0
+            if ends[zone] >= start:
+                found = codec.plain(text[done:start], at_start=first)
+                counts[zone] += len(found)
+            else:
+                inner = takewhile(start.__gt__, islice(ends, zone, None))
+                stretches = [*(place - done for place in inner), start - done]
+                found, shares = codec.plain_counted(text[done:start], stretches, at_start=first)
+                for place, share in enumerate(shares, zone):
+                    counts[place] += share
+            ids += found
+        if cut.id >= 0:
+            while ends[zone] <= cut.at:
+                zone += 1
+            ids.append(cut.id)
+            counts[zone] += 1
+        done = cut.end
+    return ids, counts
 
 
 def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
@@ -107,51 +156,6 @@ def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
         text=text,
         spans=lambda: _spans(pieces, starts),
     )
-
-
-class _Builder:
-    """Ids and their attributes, collected from left to right."""
-
-    def __init__(self, zones: _Zones, size: int) -> None:
-        self.ids: list[int] = []
-        self.weights: list[float] = []
-        self.sampled: list[bool] = []
-        self.message_index: list[int] = []
-        self._pieces = zones.pieces
-        self._ends = [*zones.starts[1:], size + 1]
-        self._zone = 0
-
-    def _owner(self, offset: int) -> Piece:
-        while self._ends[self._zone] <= offset:
-            self._zone += 1
-        return self._pieces[self._zone]
-
-    def add(self, token_id: int, offset: int) -> None:
-        piece = self._owner(offset)
-        self.ids.append(token_id)
-        self.weights.append(piece.weight)
-        self.sampled.append(piece.sampled)
-        self.message_index.append(piece.message)
-
-    def add_run(self, text: str, start: int, end: int, codec: Codec, at_start: bool) -> None:
-        first = at_start and start == 0
-        piece = self._owner(start)
-        if self._ends[self._zone] >= end:
-            ids = codec.plain(text[start:end], at_start=first)
-            self.ids += ids
-            self._own(piece, len(ids))
-            return
-        ends = takewhile(end.__gt__, islice(self._ends, self._zone, None))
-        stretches = [*(place - start for place in ends), end - start]
-        ids, counts = codec.plain_counted(text[start:end], stretches, at_start=first)
-        self.ids += ids
-        for owner, count in zip(islice(self._pieces, self._zone, None), counts, strict=False):
-            self._own(owner, count)
-
-    def _own(self, piece: Piece, count: int) -> None:
-        self.weights += [piece.weight] * count
-        self.sampled += [piece.sampled] * count
-        self.message_index += [piece.message] * count
 
 
 def _scaffold_stretches(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
@@ -48,7 +48,7 @@ def extension(
         case "faithful":
             return _Extension.of(renderer, previous, state, messages, codec, prompt).faithful()
         case "as_sampled":
-            sealed = replace(state, past=_sealed(renderer, state.past))
+            sealed = state._replace(past=_sealed(renderer, state.past))
             made = _Extension.of(renderer, previous, sealed, messages, codec, prompt)
             return made.as_sampled(before or (lambda: previous))
     raise OptionError(f"history is {history!r}", help="one of faithful, as_sampled")
@@ -134,7 +134,7 @@ class _Extension:
     ) -> _Extension:
         reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
         out = Writer(state.tools, state.lead)
-        turns = fold.read(renderer, raw, reader, out, state.past, state.count)
+        turns = fold.read(renderer, raw, reader, out, state.past, state.size)
         wanted = wants_prompt(turns.messages, prompt)
         last = renderer.future(prompt=wanted)
         seen = fold.futures(turns, last)
@@ -161,7 +161,7 @@ class _Extension:
         return self._encoded(pieces)
 
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
-        pieces = self._appended()
+        pieces = [*self._closing(), *self._following()]
         found = self._encoded(pieces)
         differs = self.state.differs
         if differs is None and not self._same(pieces):
@@ -171,16 +171,15 @@ class _Extension:
             differs = None if list(whole) == list(fresh) else common(whole, fresh)
         if differs is not None:
             assert isinstance(found.state, State)
-            found.state = replace(found.state, differs=differs)
+            found.state = found.state._replace(differs=differs)
             found.notes = (f"differs from a fresh render from token {differs} on",)
         return found
 
     def _encoded(self, pieces: list[Piece]) -> Tokens:
         specials = self.renderer.content_specials
         found = encode(pieces, self.codec, specials, at_start=not self.previous)
-        found.state = replace(
-            self.state,
-            node=chain(self.turns, self.seen, self.node, self.state.count),
+        found.state = self.state._replace(
+            node=chain(self.turns, self.seen, self.node, self.state.size),
             past=self.turns.pasts[-1],
             calls=self.reader.calls,
             waiting=self.reader.waiting,
@@ -220,9 +219,15 @@ class _Extension:
         """Whether a fresh render surely has the same tokens, found without rendering anew."""
         if self._change() is not None or "closer" in self.state.pending or self.state.overlap:
             return False
-        faithful, text = self._pieces(), text_of(pieces)
-        same = faithful is not None and text_of(faithful) == text
-        return same and not changed_ids(self.codec, self.previous, self.previous.text, text)
+        text = text_of(pieces)
+        state = self.state
+        # Where nothing was written behind the last message, what was added is what a fresh render adds.
+        bare = bool(state.pending) or not (state.prompt or "finish" in self.renderer.parts)
+        if not (bare and self._alike()):
+            faithful = self._pieces()
+            if faithful is None or text_of(faithful) != text:
+                return False
+        return not changed_ids(self.codec, self.previous, self.previous.text, text)
 
     def _refusal(self, change: Node, cut_off: bool) -> UnstableExtension:
         messages = messages_of(self.node)
@@ -252,47 +257,68 @@ class _Extension:
 
         At the end a prefix is enough: what the last message gains by its new future is part of the extension.
         """
-        old = tail(self.renderer, self.state, self.node)
-        out = Writer(self.state.tools, self.state.lead)
-        out.pieces.extend(emission(self.renderer, self.state, self.node, self.joint))
-        fold.write_turns(self.renderer, out, self.turns, self.seen, self.state.count)
-        fold.write_end(self.renderer, out, self.turns.pasts[-1], self.prompt)
+        renderer, state = self.renderer, self.state
+        out = Writer(state.tools, state.lead)
+        if self._alike():
+            old = "" if state.pending else end(renderer, state)
+            write_pending(renderer, out, self.node, state.pending, self.joint)
+        else:
+            old = tail(renderer, state, self.node)
+            out.pieces.extend(emission(renderer, state, self.node, self.joint))
+        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
+        fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
+        if not old:
+            return out.pieces
         return cut(out.pieces, len(old)) if text_of(out.pieces).startswith(old) else None
 
-    def _appended(self) -> list[Piece]:
-        """The new pieces behind whatever was written: an open turn is closed, a used prompt not written twice."""
-        state, renderer = self.state, self.renderer
-        out = Writer(state.tools, state.lead)
-        answered = bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
-        if state.prompt and not answered:
+    def _alike(self) -> bool:
+        """Whether the last message is surely written as it was, whatever it sees now."""
+        reads = self.node.message.role in self.renderer.reads_future
+        return not reads or self.joint == self.node.seen
+
+    def _closing(self) -> list[Piece]:
+        """What ends the turn that stands last, whatever was written of it."""
+        state, out = self.state, Writer(self.state.tools, self.state.lead)
+        if state.prompt and not self._answered:
             # a prompt that nothing answered is an empty turn that was cut off
             empty = Node(fold.PROMPT, self.node.index, state.past, None, self.node)
-            write_pending(renderer, out, empty, ("closer", "trailer"), self.joint)
-        write_pending(renderer, out, self.node, state.pending, self.joint)
-        start = len(out.pieces)
-        fold.write_turns(renderer, out, self.turns, self.seen, state.count)
-        prompted = state.prompt and answered
-        given = (
-            fold.end_text(renderer, state.tools, state.lead, state.past)
-            if prompted
-            else state.overlap
-        )
-        if text_of(out.pieces[start:]).startswith(given):
-            out.pieces[start:] = cut(out.pieces[start:], len(given))
+            write_pending(self.renderer, out, empty, ("closer", "trailer"), self.joint)
+        write_pending(self.renderer, out, self.node, state.pending, self.joint)
+        return out.pieces
+
+    def _following(self) -> list[Piece]:
+        """The new turns behind what was written: what they have in common with it is not written twice."""
+        state, renderer = self.state, self.renderer
+        out = Writer(state.tools, state.lead)
+        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
+        given = state.overlap
+        if state.prompt and self._answered:
+            given = fold.end_text(renderer, state.tools, state.lead, state.past)
+        if given and text_of(out.pieces).startswith(given):
+            out.pieces[:] = cut(out.pieces, len(given))
         fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
         return out.pieces
+
+    @property
+    def _answered(self) -> bool:
+        return bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
 
 
 def tail(renderer: Renderer, state: State, node: Node) -> str:
     """What was written from the last message on: its turn less what is pending, or the finish and the prompt."""
-    out = Writer(state.tools, state.lead)
-    out.pieces.extend(emission(renderer, state, node, node.seen))
+    text = text_of(emission(renderer, state, node, node.seen))
     if not state.pending:
-        fold.write_end(renderer, out, state.past, state.prompt)
-        return text_of(out.pieces)
+        return text + end(renderer, state)
     waiting = Writer(state.tools, state.lead)
     write_pending(renderer, waiting, node, state.pending, node.seen)
-    return text_of(out.pieces).removesuffix(text_of(waiting.pieces))
+    return text.removesuffix(text_of(waiting.pieces))
+
+
+def end(renderer: Renderer, state: State) -> str:
+    """What was written behind the last message: the finish, and the prompt where there is one."""
+    out = Writer(state.tools, state.lead)
+    fold.write_end(renderer, out, state.past, state.prompt)
+    return text_of(out.pieces)
 
 
 def cut(pieces: list[Piece], length: int) -> list[Piece]:

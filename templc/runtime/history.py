@@ -9,7 +9,7 @@ each turn of a long conversation costs the same at every length.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
 from templc.runtime.messages import Message, Waiting
@@ -32,8 +32,7 @@ class Node:
     known: dict[Any, Node | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What `extend` starts from: the written messages and the summaries after the last one.
 
     `renderer` names format and options, `tools` the declarations; both must stay what they were. `prompt`: a
@@ -55,7 +54,7 @@ class State:
     differs: int | None = None
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many messages have been written."""
         return 0 if self.node is None else self.node.index + 1
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from templc.runtime.wire import openai_message
@@ -47,7 +48,18 @@ class Delta(NamedTuple):
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+class Again(NamedTuple):
+    """What rendering a message again gave: whether the texts are equal, the first token that is not given back.
+
+    offset: the first differing character, where the texts differ.
+    """
+
+    canonical: bool
+    differs: int | None = None
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Parsed:
     """The message that a completion says.
 
@@ -63,12 +75,38 @@ class Parsed:
     status: Status
     errors: tuple[ParseIssue, ...] = ()
     notes: tuple[ParseIssue, ...] = ()
-    canonical: bool = True
-    differs: int | None = None
     spans: tuple[ParsedSpan, ...] = ()
     stop: int | None = None
     stop_text: str = ""
     text: str = ""
+    again: Again | Callable[[], Again] = field(default=Again(True), repr=False)
+
+    @property
+    def canonical(self) -> bool:
+        return self._again().canonical
+
+    @property
+    def differs(self) -> int | None:
+        return self._again().differs
+
+    def _again(self) -> Again:
+        """The message rendered again and compared: when it is first asked for, for most completions need it never."""
+        if not isinstance(self.again, Again):
+            object.__setattr__(self, "again", self.again())
+        assert isinstance(self.again, Again)
+        return self.again
+
+    def _all(self) -> tuple[Any, ...]:
+        self._again()
+        return tuple(getattr(self, each.name) for each in fields(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == other._all() if isinstance(other, Parsed) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Parsed, self._all()
 
     def openai(self, *, first_call: int = 0) -> dict[str, Any]:
         """The message as it goes over the wire: arguments as text, an id for each call, numbered from `first_call`."""

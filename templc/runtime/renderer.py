@@ -60,6 +60,7 @@ class Renderer:
     checks: ClassVar[dict[str, Part]] = {}
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
+    continues_prompt: ClassVar[bool] = False
     program: ClassVar[Any] = None
     prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
 
@@ -79,6 +80,7 @@ class Renderer:
             name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
         }
         cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
+        cls.continues_prompt = _continues_prompt(methods, cls.future_type)
 
     def __init__(
         self,
@@ -396,3 +398,13 @@ class Renderer:
 _ROLES = ("system", "developer", "user", "tool", "other", "assistant")
 _PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
 _TURN = ("body", "closer", "trailer")
+
+
+def _continues_prompt(methods: Mapping[str, Part], future_type: type[Any]) -> bool:
+    """Whether a turn always begins with its generation prompt, and reads the same while it is sampled and later.
+
+    Then the sampled text says by itself whether a fresh render has it.
+    """
+    opener = methods.get("opener")
+    own = opener is not None and not (takes(opener, "m") or takes(opener, "future"))
+    return own and not ({"prompt", "finish"} & methods.keys()) and "live" not in future_type._fields

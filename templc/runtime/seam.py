@@ -17,20 +17,14 @@ def changed_ids(codec: Codec, ids: Sequence[int], text: str, following: str) -> 
 
     0 where a control token stands on either side of the seam.
     """
-    head = _plain_head(codec, following)
-    if not head or not ids:
-        return 0
     controls = codec.controls.ids
-    plain = next((at for at, token in enumerate(reversed(ids)) if token in controls), len(ids))
-    if not plain:
+    if not ids or ids[-1] in controls:
         return 0
+    head = codec.controls.before_first(following)
+    if not head:
+        return 0
+    plain = next((at for at, token in enumerate(reversed(ids)) if token in controls), len(ids))
     tail = codec.decode(list(ids[len(ids) - plain :]))
     if not text.endswith(tail) and not tail.endswith(text):
         return 0  # ids that are not what the tokenizer gives for their text are kept as they are
     return changed_tail(codec, tail, head)
-
-
-def _plain_head(codec: Codec, text: str) -> str:
-    """The text before the first control token."""
-    first = next(iter(codec.controls.find(text)), None)
-    return text if first is None else text[: first.start]

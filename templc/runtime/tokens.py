@@ -9,7 +9,8 @@ are aligned with it. It never changes: `tokens + extension` makes a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
 Other = TypeVar("Other")
@@ -107,18 +108,27 @@ class Tokens(list[int]):
         """Both, one after the other: `Tokens` with the state of `other` if that is `Tokens` too, else a plain list."""
         if not isinstance(other, Tokens):
             return list.__add__(self, other)
-        joined = Tokens(
-            list.__add__(self, other),
-            weights=self.weights + other.weights,
-            sampled=self.sampled + other.sampled,
-            message_index=self.message_index + other.message_index,
-            text=self.text + other.text,
-            state=other.state,
-            notes=tuple(dict.fromkeys(self.notes + other.notes)),
+        return Tokens.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Tokens]) -> Tokens:
+        """All of them, one after the other, at least one: the state is that of the last."""
+        made = cls(
+            _flat(parts),
+            weights=_flat([part.weights for part in parts]),
+            sampled=_flat([part.sampled for part in parts]),
+            message_index=_flat([part.message_index for part in parts]),
+            text="".join([part.text for part in parts]),
+            state=parts[-1].state,
+            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         )
-        size = len(self)
-        joined._parts = self._parts + tuple((size + by, part) for by, part in other._parts)
-        return joined
+        starts = accumulate(map(len, parts), initial=0)
+        made._parts = tuple(
+            (start + by, spans)
+            for start, part in zip(starts, parts, strict=False)
+            for by, spans in part._parts
+        )
+        return made
 
     # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.
     def __iadd__(self, other: Iterable[int], /) -> Any:  # type: ignore[misc, override]
@@ -147,6 +157,14 @@ class Tokens(list[int]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __imul__ = _refuse
+
+
+def _flat(lists: Sequence[list[Other]]) -> list[Other]:
+    """The lists in a row; adding them up copies whole blocks, which a loop over the entries does not."""
+    found: list[Other] = []
+    for one in lists:
+        found += one
+    return found
 
 
 def _known(part: SpanSource | list[Span]) -> list[Span]:

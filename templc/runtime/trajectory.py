@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from templc.runtime import fold
@@ -222,9 +222,9 @@ class Trajectory:
             at = at.parent
         if not missing:
             return self._whole
-        for chunk in reversed(missing):
-            tokens = tokens + chunk.tokens
-            logprobs = [*logprobs, *chunk.logprobs]
+        missing.reverse()
+        tokens = Tokens.joined([tokens, *(chunk.tokens for chunk in missing)])
+        logprobs = [*logprobs, *(value for chunk in missing for value in chunk.logprobs)]
         self._whole = (self._last, tokens, logprobs)
         return self._whole
 
@@ -232,14 +232,14 @@ class Trajectory:
         reader = Reader(
             self._renderer.rules, self._renderer.as_template, state.calls, state.waiting
         )
-        message = reader.read(parsed.message, state.count)
+        message = reader.read(parsed.message, state.size)
         seen = self._renderer.future(prompt=False, live=True)
-        node = Node(message, state.count, state.past, seen, state.node)
-        text = self._codec.decode(ids)
+        node = Node(message, state.size, state.past, seen, state.node)
+        # What was read is what the ids say, but for bytes that are no text.
+        text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text)
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        after = replace(
-            state,
+        after = state._replace(
             node=node,
             past=state.past.after(message),
             calls=reader.calls,
@@ -252,11 +252,11 @@ class Trajectory:
             ids,
             weights=[1.0] * len(ids),
             sampled=[True] * len(ids),
-            message_index=[state.count] * len(ids),
+            message_index=[state.size] * len(ids),
             text=text,
-            spans=[Span(0, len(ids), state.count, "completion", True)],
+            spans=[Span(0, len(ids), state.size, "completion", True)],
         )
-        found.state = self._marked(after, state, ids)
+        found.state = self._marked(after, state, ids, parsed)
         return found
 
     def _overlap(self, text: str) -> str:
@@ -271,7 +271,7 @@ class Trajectory:
                 return stop[len(closer) :]
         return ""
 
-    def _marked(self, after: State, before: State, ids: list[int]) -> State:
+    def _marked(self, after: State, before: State, ids: list[int], parsed: Parsed) -> State:
         """The state with the place where a fresh render of the same messages would part from these tokens."""
         if after.differs is not None or after.node is None:
             return after
@@ -284,13 +284,15 @@ class Trajectory:
                 (n for n, owner in enumerate(self.tokens.message_index) if owner >= change.index),
                 len(self),
             )
-            return replace(after, differs=at)
+            return after._replace(differs=at)
+        if self._renderer.continues_prompt and parsed.canonical and parsed.differs is None:
+            return after
         pieces = emission(self._renderer, after, after.node, future)
         prompt = fold.end_text(self._renderer, before.tools, before.lead, before.past)
         if not text_of(pieces).startswith(prompt):
-            return replace(after, differs=len(self))
+            return after._replace(differs=len(self))
         wanted = encode(
             cut(pieces, len(prompt)), self._codec, self._renderer.content_specials, at_start=False
         )
         same = common(ids, wanted)
-        return after if same == len(ids) else replace(after, differs=len(self) + same)
+        return after if same == len(ids) else after._replace(differs=len(self) + same)

@@ -52,7 +52,11 @@ class FastEngine:
                 return None
             if self._compose is not None and not unicodedata.is_normalized("NFC", text):
                 text = self._compose(text)
-        return self._encoded(text)
+        try:
+            return self._encode(text)  # type: ignore[no-any-return]
+        except BaseException as error:
+            _gave_up(error)
+            return None
 
     def counted(self, text: str, ends: Sequence[int]) -> tuple[list[int], list[int]] | None:
         """The ids, and for each stretch of the text the number of tokens that start in it.
@@ -65,8 +69,10 @@ class FastEngine:
                 return None
             if self._compose is not None and not unicodedata.is_normalized("NFC", text):
                 return None
-        ids = self._encoded(text)
-        if ids is None:
+        try:
+            ids: list[int] = self._encode(text)
+        except BaseException as error:
+            _gave_up(error)
             return None
         counts: list[int] = []
         sizes = self._sizes
@@ -93,16 +99,6 @@ class FastEngine:
             at += self._sizes[token]
         return found[0], starts
 
-    def _encoded(self, text: str) -> list[int] | None:
-        try:
-            ids: list[int] = self._encode(text)
-        except BaseException as error:
-            # Its patterns run out of stack on very long runs: a ValueError or, by release, a Rust panic.
-            if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
-                raise
-            return None
-        return ids
-
     def _known(self, text: str) -> bool:
         if self._strange is not None and self._strange.search(text):
             return False
@@ -110,6 +106,15 @@ class FastEngine:
         if low.search(text):
             return False
         return not (_ASTRAL.search(text) and high.search(text))
+
+
+def _gave_up(error: BaseException) -> None:
+    """Raise the error again unless tiktoken gave up on a text.
+
+    Its patterns run out of stack on very long runs: a ValueError or, by release, a Rust panic.
+    """
+    if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
+        raise error
 
 
 def _characters(text: str) -> list[int]:

@@ -23,6 +23,7 @@ ENOUGH = 400_000
 class Haste:
     """The engine of one text tokenizer, made late and once. Safe to call from several threads.
 
+    ready: the engine, None until it is made.
     blanks: the vocabulary has added tokens that are runs of blanks, which only its own engine finds.
     """
 
@@ -30,7 +31,7 @@ class Haste:
         choice = os.environ.get("TEMPLC_ENGINE", "auto")
         self._tokenizer = tokenizer
         self._left = 0 if choice == "fast" else ENOUGH
-        self._engine: FastEngine | None = None
+        self.ready: FastEngine | None = None
         self._lock = threading.Lock()
         self._reason = ""
         if choice == "own":
@@ -40,20 +41,20 @@ class Haste:
 
     def engine(self, size: int) -> FastEngine | None:
         """The engine for a text of that many characters; None where the tokenizer's own is to be used."""
-        if self._engine is not None or self._reason:
-            return self._engine
+        if self.ready is not None or self._reason:
+            return self.ready
         self._left -= size
         return None if self._left > 0 else self.made()
 
     def made(self) -> FastEngine | None:
         """The engine, made now if need be."""
         with self._lock:
-            if self._engine is None and not self._reason:
+            if self.ready is None and not self._reason:
                 try:
-                    self._engine = fast_engine(self._tokenizer)
+                    self.ready = fast_engine(self._tokenizer)
                 except Unfit as unfit:
                     self._reason = unfit.reason
-            return self._engine
+            return self.ready
 
     def words(self) -> str:
         """Which engine encodes text, and why not the fast one."""

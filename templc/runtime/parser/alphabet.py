@@ -6,6 +6,7 @@ spells a text of the format with such characters, `outside(s)` turns them back.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,10 +19,17 @@ class Alphabet:
     """The control tokens of one completion: those that the format knows first, others as they come."""
 
     def __init__(self, known: Sequence[str]) -> None:
+        self.known = tuple(known)
         self._characters = {text: chr(FIRST + place) for place, text in enumerate(known)}
-        self._texts = {ord(character): text for text, character in self._characters.items()}
+        self._texts = {character: text for text, character in self._characters.items()}
         longest = sorted(known, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, longest))) if longest else None
+
+    def copy(self) -> Alphabet:
+        """The same, to go ways of its own with further control tokens."""
+        made = copy.copy(self)
+        made._characters, made._texts = self._characters.copy(), self._texts.copy()
+        return made
 
     def character(self, text: str) -> str | None:
         """The character of a control token, a new one if need be; None when there are no more."""
@@ -29,7 +37,7 @@ class Alphabet:
         if found is None and len(self._characters) < COUNT:
             found = chr(FIRST + len(self._characters))
             self._characters[text] = found
-            self._texts[ord(found)] = text
+            self._texts[found] = text
         return found
 
     def inside(self, text: str) -> str:
@@ -42,7 +50,10 @@ class Alphabet:
 
     def outside(self, text: str) -> str:
         """The text that a person sees."""
-        return text if text.isascii() else text.translate(self._texts)
+        return text if text.isascii() else STAND_INS.sub(self._spelled, text)
+
+    def _spelled(self, match: re.Match[str]) -> str:
+        return self._texts.get(match[0], match[0])
 
 
 def without_surrogates(text: str) -> str:

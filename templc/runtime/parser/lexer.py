@@ -10,6 +10,7 @@ import codecs
 import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from templc.runtime.codec import Codec
@@ -55,11 +56,25 @@ class Lexer(Protocol):
 
 
 class _Known:
-    """What is known of tokens of a codec. whole: texts of those whose bytes are characters by themselves."""
+    """What is known of the tokens of a codec, worked out once and added to as they come.
 
-    def __init__(self) -> None:
+    controls: text of each control token. bytes: of the other tokens. texts: by the control tokens that have a fixed
+    character, what a token is in a turn, for control tokens and those whose bytes are characters by themselves.
+    """
+
+    def __init__(self, codec: Codec) -> None:
+        self.controls = {token.id: token.text for token in codec.controls.tokens.values()}
         self.bytes: dict[int, bytes] = {}
-        self.whole: dict[int, str] = {}
+        self._texts: dict[tuple[str, ...], dict[int, str]] = {}
+
+    def texts(self, alphabet: Alphabet) -> dict[int, str]:
+        found = self._texts.get(alphabet.known)
+        if found is None:
+            named = {text: number for number, text in self.controls.items()}
+            fixed = (text for text in alphabet.known if text in named)
+            found = {named[text]: alphabet.character(text) or text for text in fixed}
+            self._texts[alphabet.known] = found
+        return found
 
 
 _known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
@@ -67,9 +82,12 @@ _known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
 
 def _known_of(codec: Codec) -> _Known:
     try:
-        return _known.setdefault(codec, _Known())
+        found = _known.get(codec)
+        if found is None:
+            found = _known[codec] = _Known(codec)
     except TypeError:  # takes no weak reference
-        return _Known()
+        return _Known(codec)
+    return found
 
 
 class TokenLexer:
@@ -78,9 +96,8 @@ class TokenLexer:
     def __init__(self, codec: Codec, alphabet: Alphabet) -> None:
         self._codec = codec
         known = _known_of(codec)
-        self._bytes, self._whole = known.bytes, known.whole
-        tokens = codec.controls.tokens.values()
-        self._controls = {token.id: token.text for token in tokens}
+        self._bytes, self._controls = known.bytes, known.controls
+        self._texts = known.texts(alphabet)
         self._alphabet = alphabet
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._starts: list[int] = []
@@ -98,12 +115,22 @@ class TokenLexer:
         self._offset = offset
 
     def feed(self, given: Sequence[int]) -> str:
+        try:
+            texts = [] if self._pending else list(map(self._texts.__getitem__, given))
+        except KeyError:
+            texts = []
+        if not texts:
+            return self._feed_each(given)
+        self._starts += accumulate(map(len, texts), initial=self._offset)
+        self._offset = self._starts.pop()
+        return "".join(texts)
+
+    def _feed_each(self, given: Sequence[int]) -> str:
         out: list[str] = []
-        for number in given:
+        for token in given:
             self._starts.append(self._offset)
-            token = int(number)
-            text = None if self._pending else self._whole.get(token)
-            if text is None or token in self._controls:
+            text = None if self._pending else self._texts.get(token)
+            if text is None:
                 text = self._control(token) if token in self._controls else self._decoded(token)
             out.append(text)
             self._offset += len(text)
@@ -152,7 +179,7 @@ class TokenLexer:
             if BAD.encode() not in piece:
                 self.bad.append(self._offset + text.index(BAD))
         elif alone and not self._pending:
-            self._whole[token] = text
+            self._texts[token] = text
         return text
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime.errors import TemplcError
-from templc.runtime.parsed import Parsed, ParsedSpan, ParseIssue, Status
+from templc.runtime.parsed import Again, Parsed, ParsedSpan, ParseIssue, Status
 from templc.runtime.parser.calls import ReadCall
 from templc.runtime.parser.lexer import Lexer
 from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Issue
-from templc.runtime.parser.rewritten import Again, Rewriter
+from templc.runtime.parser.rewritten import Rewriter
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -23,7 +24,7 @@ def result_of(
     lexer: Lexer,
     rewriter: Rewriter,
     turn: str,
-    ids: Sequence[int] | None,
+    ids: list[int] | None,
 ) -> Parsed:
     """The result of a finished machine; `turn`: all that it was fed, `ids`: the tokens where there are any."""
     record = machine.record
@@ -34,23 +35,28 @@ def result_of(
         record.text("reasoning", whole=True),
         [*record.given_calls, *record.calls],
     )
-    again = _again(rewriter, whole, machine, lexer, turn, ids)
-    if not again.canonical and machine.reasoned and "reasoning_content" not in message:
+
+    def again_with(message: dict[str, Any]) -> Again:
+        return _again(rewriter, message, machine, lexer, turn, ids)
+
+    again: Again | Callable[[], Again] = partial(again_with, whole)
+    if machine.reasoned and "reasoning_content" not in message:
         # Some formats write an empty block where reasoning is there but empty, and none where it is not.
-        other = _again(rewriter, {**whole, "reasoning_content": ""}, machine, lexer, turn, ids)
-        if other.canonical and "reasoning_content" not in whole:
-            again, message = other, {**message, "reasoning_content": ""}
+        again = again_with(whole)
+        if not again.canonical and "reasoning_content" not in whole:
+            other = again_with({**whole, "reasoning_content": ""})
+            if other.canonical:
+                again, message = other, {**message, "reasoning_content": ""}
     return Parsed(
         message=message,
         status=_status(machine),
         errors=tuple(_issue(error, lexer) for error in record.errors),
         notes=_notes(machine, lexer, len(turn)),
-        canonical=again.canonical,
-        differs=again.differs,
         spans=_spans(machine, lexer),
         stop=_stop_id(machine, lexer, ids),
         stop_text=record.alphabet.outside(machine.stopped or ""),
         text=record.alphabet.outside(turn[record.mark :]),
+        again=again,
     )
 
 
@@ -126,7 +132,7 @@ def _spans(machine: Machine, lexer: Lexer) -> tuple[ParsedSpan, ...]:
     return tuple(found)
 
 
-def _stop_id(machine: Machine, lexer: Lexer, ids: Sequence[int] | None) -> int | None:
+def _stop_id(machine: Machine, lexer: Lexer, ids: list[int] | None) -> int | None:
     if machine.stopped is None or ids is None:
         return None
     span = next((span for span in machine.record.spans if span[2] == "stop"), None)
@@ -141,7 +147,7 @@ def _again(
     machine: Machine,
     lexer: Lexer,
     turn: str,
-    ids: Sequence[int] | None,
+    ids: list[int] | None,
 ) -> Again:
     broken = [*lexer.bad, *lexer.spelled]
     unknown = lexer.unknown[:1]

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
-from templc.runtime.encode import encode
+from templc.runtime.encode import ids_of
+from templc.runtime.errors import TemplcError
 from templc.runtime.extend import cut
 from templc.runtime.messages import Reader
+from templc.runtime.parsed import Again
 from templc.runtime.parser.alphabet import STAND_INS, Alphabet
 from templc.runtime.parser.start import Start
 from templc.runtime.pieces import Piece, text_of
@@ -21,14 +23,6 @@ from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
-
-
-class Again(NamedTuple):
-    """Whether the texts are equal; the first token that is not given back; the first differing character."""
-
-    canonical: bool
-    differs: int | None = None
-    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ class Rewriter:
         turn: str,
         stop: str | None,
         mark: int,
-        ids: Sequence[int] | None,
+        ids: list[int] | None,
     ) -> Again:
         """`turn` against the rendering of `message`; the closer is left out where there is no stop.
 
@@ -54,17 +48,28 @@ class Rewriter:
         """
         body, closer = self._pieces(message)
         pieces = body + ([] if stop is None else [*closer, *self._overlap(closer, stop)])
+        given = self.alphabet.outside(turn[:mark])
+        if ids is not None and text_of(pieces).startswith(given):
+            with suppress(TemplcError):
+                # The same ids say the same: most completions end here.
+                if self._ids(pieces, len(given)) == ids:
+                    return Again(True)
         written = self._inside(pieces)
         if any(piece.body and STAND_INS.search(piece.text) for piece in pieces):
             return Again(False, offset=mark)
         if written != turn:
             return Again(False, offset=max(mark, first_difference(written, turn)))
-        if ids is None or self.codec is None:
+        if ids is None:
             return Again(True)
-        rest = cut(pieces, len(self.alphabet.outside(turn[:mark])))
-        wanted = encode(rest, self.codec, self.renderer.content_specials, at_start=False)
+        wanted = self._ids(pieces, len(given))
         same = common(ids, wanted)
         return Again(True, None if same == len(ids) == len(wanted) else same)
+
+    def _ids(self, pieces: list[Piece], skipped: int) -> list[int]:
+        """The ids of the pieces behind what the prompt holds of them."""
+        assert self.codec is not None
+        specials = self.renderer.content_specials
+        return ids_of(cut(pieces, skipped), self.codec, specials, at_start=False)
 
     def _pieces(self, message: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
         renderer, start = self.renderer, self.start

@@ -16,8 +16,8 @@ from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.history import State
 from templc.runtime.parsed import Delta, Parsed
-from templc.runtime.parser.alphabet import Alphabet, known_controls
 from templc.runtime.parser.calls import Reading
+from templc.runtime.parser.kit import kit_of
 from templc.runtime.parser.lexer import Lexer, TextLexer, TokenLexer
 from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
@@ -69,7 +69,8 @@ class Parser:
         if isinstance(given, str) != (self._ids is None):
             raise TypeError("tokens and text cannot be mixed in one completion")
         if self._ids is not None:
-            self._ids += [int(token) for token in given]
+            given = list(map(int, given))
+            self._ids += given
         self._read(machine, self._lexer.feed(given))
         return machine.record.taken()
 
@@ -102,14 +103,10 @@ class Parser:
 
     def _begin(self, codec: Codec | None) -> Machine:
         renderer, (prompt, tools, state) = self._renderer, self._given
-        info = renderer.info
-        stops = info.stop or tuple(token for token in (codec and codec.eos_token,) if token)
-        named = (*info.specials, *info.markers, *stops)
-        controls = known_controls(named, None if codec is None else codec.controls.tokens)
-        alphabet = Alphabet(controls)
+        controls, ends, alphabet = kit_of(renderer.info, codec)
+        alphabet = alphabet.copy()
         start = start_of(renderer, codec, alphabet, prompt, state, tools)
         response = renderer.response(Writer(start.tools, start.lead), start.past)
-        ends = (*(stop for stop in stops if stop in controls), *info.stop_strings)
         table = table_of(response, controls, ends, self._accept)
         reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
         machine = Machine(table, Record(alphabet), reading)
