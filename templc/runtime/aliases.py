@@ -100,7 +100,7 @@ def known_keys(raw: Mapping[str, Any], role: str) -> None:
 
 def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -> str | None:
     """The reasoning of a message: a field under one of its names, or its thinking parts; None when it has none."""
-    if all(raw.get(key) is None for key in REASONING_KEYS):
+    if raw.keys().isdisjoint(REASONING_KEYS) or all(raw.get(key) is None for key in REASONING_KEYS):
         return thought
     given = {raw[key] for key in REASONING_KEYS if isinstance(raw.get(key), str)}
     other = [

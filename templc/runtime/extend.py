@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
@@ -163,16 +164,17 @@ class _Extension:
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
         pieces = [*self._closing(), *self._following()]
         found = self._encoded(pieces)
-        differs = self.state.differs
-        if differs is None and not self._same(pieces):
+        state = self.state
+        if state.apart is None and not self._same(pieces):
             whole = before() + found
             messages = (*messages_of(self.node), *self.turns.messages)
             fresh = fresh_render(self.renderer, messages, self.state.tools, self.codec, self.prompt)
-            differs = None if list(whole) == list(fresh) else common(whole, fresh)
-        if differs is not None:
-            assert isinstance(found.state, State)
-            found.state = found.state._replace(differs=differs)
-            found.notes = (f"differs from a fresh render from token {differs} on",)
+            if list(whole) != list(fresh):
+                state = state._replace(apart=common(whole, fresh))
+        assert isinstance(found.state, State)
+        if state.apart is not None or state.unchecked is not None:
+            found.state = found.state._replace(apart=state.apart)
+            found.notes_when_asked(partial(_notes, found.state))
         return found
 
     def _encoded(self, pieces: list[Piece]) -> Tokens:
@@ -302,6 +304,11 @@ class _Extension:
     @property
     def _answered(self) -> bool:
         return bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
+
+
+def _notes(state: State) -> tuple[str, ...]:
+    at = state.differs
+    return () if at is None else (f"differs from a fresh render from token {at} on",)
 
 
 def tail(renderer: Renderer, state: State, node: Node) -> str:

@@ -8,6 +8,7 @@ each turn of a long conversation costs the same at every length.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,13 +33,44 @@ class Node:
     known: dict[Any, Node | None] = field(default_factory=dict)
 
 
+class Sampled:
+    """A sampled turn, compared with a fresh render when somebody asks: it takes as long as reading the turn does.
+
+    check: the index of the first token that a fresh render would not have, if there is one. before: the sampled turn
+    before it.
+    """
+
+    __slots__ = ("_before", "_check", "_found")
+
+    def __init__(self, check: Callable[[], int | None], before: Sampled | None) -> None:
+        self._check: Callable[[], int | None] | None = check
+        self._before = before
+        self._found: int | None = None
+
+    def differs(self) -> int | None:
+        """The first index of this turn and those before it; without recursion, for there may be thousands."""
+        row: list[Sampled] = []
+        at: Sampled | None = self
+        while at is not None:
+            row.append(at)
+            at = at._before
+        found: int | None = None
+        for one in reversed(row):
+            if one._check is not None:
+                one._found = one._check() if found is None else found
+                one._check = one._before = None
+            found = one._found
+        return found
+
+
 class State(NamedTuple):
     """What `extend` starts from: the written messages and the summaries after the last one.
 
     `renderer` names format and options, `tools` the declarations; both must stay what they were. `prompt`: a
     generation prompt stands at the end. `pending`: the parts of a sampled turn that are still to be written, its
     closer where it was cut off and its trailer. `overlap`: text of the next turn that was sampled as the stop.
-    `differs`: index of the first token that a fresh render would not have, None as long as there is none.
+    `apart`: index of the first token that a fresh render is known not to have. `unchecked`: the last sampled turn of
+    those that nobody has compared with a fresh render yet.
     """
 
     renderer: str
@@ -51,7 +83,14 @@ class State(NamedTuple):
     prompt: bool
     pending: tuple[str, ...] = ()
     overlap: str = ""
-    differs: int | None = None
+    apart: int | None = None
+    unchecked: Sampled | None = None
+
+    @property
+    def differs(self) -> int | None:
+        """Index of the first token that a fresh render would not have, None as long as there is none."""
+        found = None if self.unchecked is None else self.unchecked.differs()
+        return min((at for at in (found, self.apart) if at is not None), default=None)
 
     @property
     def size(self) -> int:

@@ -10,6 +10,7 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
@@ -158,11 +159,7 @@ class Renderer:
 
     def future(self, *, prompt: bool, live: bool = False) -> Any:
         """What the last message sees of the future."""
-        start = self.future_type()
-        changes = {"end": not prompt, "live": live}
-        return start._replace(
-            **{name: value for name, value in changes.items() if name in start._fields}
-        )
+        return _last_future(self.future_type, not prompt, live)  # type: ignore[arg-type]
 
     def render(
         self,
@@ -408,3 +405,10 @@ def _continues_prompt(methods: Mapping[str, Part], future_type: type[Any]) -> bo
     opener = methods.get("opener")
     own = opener is not None and not (takes(opener, "m") or takes(opener, "future"))
     return own and not ({"prompt", "finish"} & methods.keys()) and "live" not in future_type._fields
+
+
+@lru_cache(maxsize=4096)
+def _last_future(future_type: type[Any], end: bool, live: bool) -> Any:
+    changes = {"end": end, "live": live}
+    known = {name: value for name, value in changes.items() if name in future_type._fields}
+    return future_type()._replace(**known)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar,
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
+NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
 IGNORED_LABEL = -100
 
@@ -38,14 +39,14 @@ class Tokens(list[int]):
     A slice is a plain list of ids. ValueError if an aligned list has another length.
     """
 
-    __slots__ = ("_parts", "message_index", "notes", "sampled", "state", "text", "weights")
+    __slots__ = ("_notes", "_parts", "message_index", "sampled", "state", "text", "weights")
 
     weights: list[float]
     sampled: list[bool]
     message_index: list[int]
     text: str
     state: object | None
-    notes: tuple[str, ...]
+    _notes: tuple[NoteSource, ...]
     _parts: tuple[tuple[int, SpanSource | list[Span]], ...]
 
     def __init__(
@@ -69,7 +70,7 @@ class Tokens(list[int]):
             raise ValueError(f"weights, sampled and message_index must have {size} entries each")
         self.text = text
         self.state = state
-        self.notes = notes
+        self._notes = (notes,) if notes else ()
         self._parts = () if spans is None else ((0, spans),)
 
     @property
@@ -82,6 +83,22 @@ class Tokens(list[int]):
                 spans = [_shifted(span, by) for by, part in parts for span in _known(part)]
                 self._parts = ((0, spans),)
                 return spans
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the result, such as where it differs from a fresh render; worked out when first asked for."""
+        found = [known if isinstance(known, tuple) else known() for known in self._notes]
+        notes = tuple(dict.fromkeys(note for part in found for note in part))
+        self.notes = notes
+        return notes
+
+    @notes.setter
+    def notes(self, notes: tuple[str, ...]) -> None:
+        self._notes = (notes,) if notes else ()
+
+    def notes_when_asked(self, source: Callable[[], tuple[str, ...]]) -> None:
+        """Set remarks that take time to find."""
+        self._notes = (source,)
 
     def columns(self) -> dict[str, list[int]]:
         """The columns that training code expects, one entry a token.
@@ -120,8 +137,8 @@ class Tokens(list[int]):
             message_index=_flat([part.message_index for part in parts]),
             text="".join([part.text for part in parts]),
             state=parts[-1].state,
-            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         )
+        made._notes = tuple(source for part in parts for source in part._notes)
         starts = accumulate(map(len, parts), initial=0)
         made._parts = tuple(
             (start + by, spans)

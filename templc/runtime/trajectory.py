@@ -13,15 +13,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
-from templc.runtime.encode import encode
+from templc.runtime.encode import ids_of
 from templc.runtime.errors import OptionError
 from templc.runtime.extend import cut, extension
-from templc.runtime.history import Node, State, emission, first_change, messages_of
+from templc.runtime.history import Node, Sampled, State, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
 from templc.runtime.pieces import text_of
@@ -273,26 +274,37 @@ class Trajectory:
 
     def _marked(self, after: State, before: State, ids: list[int], parsed: Parsed) -> State:
         """The state with the place where a fresh render of the same messages would part from these tokens."""
-        if after.differs is not None or after.node is None:
+        if after.apart is not None or after.node is None:
             return after
         future = self._renderer.future(prompt=False)
         change = first_change(
             self._renderer, after, after.node.parent, future.before(after.node.message)
         )
         if change is not None:
-            at = next(
-                (n for n, owner in enumerate(self.tokens.message_index) if owner >= change.index),
-                len(self),
-            )
-            return after._replace(differs=at)
-        if self._renderer.continues_prompt and parsed.canonical and parsed.differs is None:
-            return after
-        pieces = emission(self._renderer, after, after.node, future)
-        prompt = fold.end_text(self._renderer, before.tools, before.lead, before.past)
-        if not text_of(pieces).startswith(prompt):
-            return after._replace(differs=len(self))
-        wanted = encode(
-            cut(pieces, len(prompt)), self._codec, self._renderer.content_specials, at_start=False
-        )
-        same = common(ids, wanted)
-        return after if same == len(ids) else after._replace(differs=len(self) + same)
+            owners = enumerate(self.tokens.message_index)
+            at = next((n for n, owner in owners if owner >= change.index), len(self))
+            return after._replace(apart=at)
+        check = partial(_apart, self._renderer, self._codec, after, before, ids, parsed, len(self))
+        return after._replace(unchecked=Sampled(check, after.unchecked))
+
+
+def _apart(
+    renderer: Renderer,
+    codec: Codec,
+    after: State,
+    before: State,
+    ids: list[int],
+    parsed: Parsed,
+    start: int,
+) -> int | None:
+    """Index of the first token of a turn, sampled from `start` on, that a fresh render would not have."""
+    if renderer.continues_prompt and parsed.canonical and parsed.differs is None:
+        return None
+    assert after.node is not None
+    pieces = emission(renderer, after, after.node, renderer.future(prompt=False))
+    prompt = fold.end_text(renderer, before.tools, before.lead, before.past)
+    if not text_of(pieces).startswith(prompt):
+        return start
+    wanted = ids_of(cut(pieces, len(prompt)), codec, renderer.content_specials, at_start=False)
+    same = common(ids, wanted)
+    return None if same == len(ids) else start + same

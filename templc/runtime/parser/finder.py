@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 class Finder:
@@ -44,3 +45,9 @@ class Finder:
             return None
         match = self.regex.match(text, at)
         return match[0] if match else ""
+
+
+@lru_cache(maxsize=1024)
+def finder_of(texts: frozenset[str]) -> Finder:
+    """A finder of these texts, made once."""
+    return Finder(texts)

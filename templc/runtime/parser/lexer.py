@@ -127,13 +127,16 @@ class TokenLexer:
 
     def _feed_each(self, given: Sequence[int]) -> str:
         out: list[str] = []
+        whole, starts, offset = self._texts.get, self._starts, self._offset
         for token in given:
-            self._starts.append(self._offset)
-            text = None if self._pending else self._texts.get(token)
+            starts.append(offset)
+            text = None if self._pending else whole(token)
             if text is None:
+                self._offset = offset
                 text = self._control(token) if token in self._controls else self._decoded(token)
             out.append(text)
-            self._offset += len(text)
+            offset += len(text)
+        self._offset = offset
         return "".join(out)
 
     def finish(self) -> str:

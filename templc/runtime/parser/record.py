@@ -72,17 +72,19 @@ class Record:
         if cut == len(text):
             return
         self.span(start, start + len(text), name)
-        if not text.isascii():
-            for found in STAND_INS.finditer(text, cut):
-                token = self.alphabet.outside(found[0])
-                at = start + found.start()
-                if not self.note(
-                    "stray_control", f"{token} is not expected here, kept as text", at, at + 1
-                ):
-                    break
         outside = self.alphabet.outside(text[cut:])
+        if outside != text[cut:]:
+            self._stray(text, cut, start)
         self.sampled[name].append(outside)
         self._delta(name, outside, -1)
+
+    def _stray(self, text: str, cut: int, start: int) -> None:
+        for found in STAND_INS.finditer(text, cut):
+            token, at = self.alphabet.outside(found[0]), start + found.start()
+            if not self.note(
+                "stray_control", f"{token} is not expected here, kept as text", at, at + 1
+            ):
+                break
 
     def call(self, found: ReadCall, start: int, end: int, raw: str) -> None:
         """Add a call that stands at `start` to `end`."""

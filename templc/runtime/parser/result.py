@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,17 +36,18 @@ def result_of(
         [*record.given_calls, *record.calls],
     )
 
-    def again_with(message: dict[str, Any]) -> Again:
+    def again_with(message: dict[str, Any], ids: list[int] | None) -> Again:
         return _again(rewriter, message, machine, lexer, turn, ids)
 
-    again: Again | Callable[[], Again] = partial(again_with, whole)
-    if machine.reasoned and "reasoning_content" not in message:
+    if (
+        machine.reasoned
+        and "reasoning_content" not in whole
+        and not again_with(whole, None).canonical
+    ):
         # Some formats write an empty block where reasoning is there but empty, and none where it is not.
-        again = again_with(whole)
-        if not again.canonical and "reasoning_content" not in whole:
-            other = again_with({**whole, "reasoning_content": ""})
-            if other.canonical:
-                again, message = other, {**message, "reasoning_content": ""}
+        other = {**whole, "reasoning_content": ""}
+        if again_with(other, None).canonical:
+            whole, message = other, {**message, "reasoning_content": ""}
     return Parsed(
         message=message,
         status=_status(machine),
@@ -56,7 +57,7 @@ def result_of(
         stop=_stop_id(machine, lexer, ids),
         stop_text=record.alphabet.outside(machine.stopped or ""),
         text=record.alphabet.outside(turn[record.mark :]),
-        again=again,
+        again=partial(again_with, whole, ids),
     )
 
 

@@ -16,7 +16,7 @@ from templc.runtime.errors import TemplcError
 from templc.runtime.extend import cut
 from templc.runtime.messages import Reader
 from templc.runtime.parsed import Again
-from templc.runtime.parser.alphabet import STAND_INS, Alphabet
+from templc.runtime.parser.alphabet import Alphabet, has_stand_ins
 from templc.runtime.parser.start import Start
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Writer
@@ -55,7 +55,7 @@ class Rewriter:
                 if self._ids(pieces, len(given)) == ids:
                     return Again(True)
         written = self._inside(pieces)
-        if any(piece.body and STAND_INS.search(piece.text) for piece in pieces):
+        if any(piece.body and has_stand_ins(piece.text) for piece in pieces):
             return Again(False, offset=mark)
         if written != turn:
             return Again(False, offset=max(mark, first_difference(written, turn)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from templc.runtime.parser.finder import Finder
+from templc.runtime.parser.finder import finder_of
 from templc.runtime.parser.grammar import ArgumentCall, BareCall, CallShape
 
 LOOK_AHEAD = 16
@@ -29,7 +29,7 @@ class Scan:
 
     def __init__(self, cores: Iterable[str], stops: Iterable[str]) -> None:
         self._stops = frozenset(stops)
-        self._finder = Finder({*cores, *self._stops})
+        self._finder = finder_of(self._stops.union(cores))
         self.tentative: tuple[int, str] | None = None
 
     def find(self, text: str, at: int, base: int, final: bool) -> tuple[Found | None, int]:
@@ -85,7 +85,8 @@ class ArgumentScan(Scan):
         self._ends = re.compile(f"{re.escape(closing)}{blanks}(?:{follow})")
         self._whole = re.compile(f"{re.escape(tail)}{blanks}{re.escape(close)}") if tail else None
         self._reach = LOOK_AHEAD + len(closing) + max(map(len, (opening, tail, close)))
-        self._marks = Finder([*cores, *self._stops, opening, closing, *([tail] if tail else [])])
+        marks = (opening, closing, *([tail] if tail else []))
+        self._marks = finder_of(self._stops.union(cores, marks))
         self._opening, self._closing, self._tail, self._close = opening, closing, tail, close
         self._in_value = False
 
