@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from templc.emit.header import MARK
 from templc.emit.index import Entry, emit_index, shared_names
-from templc.pipeline import Compilation, compile_path
+from templc.pipeline import compile_path, weighed
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
 from templc.proofs import Proof
@@ -105,24 +105,22 @@ class _Made:
 
 
 def _make(job: _Job) -> _Made:
-    """Compile and prove one spec."""
+    """Compile and prove one spec; a proof that is there already was written with its weights found right."""
     found = compile_path(job.path, job.name)
     if found.program is None or not found.problems.ok:
         return _Made(found.problems)
     proof = Proof(found)
-    outputs = _pair(found, proof, job.out)
-    proof.demanded(found.problems)
     program = found.program
+    known = _output(job.out / f"{program.format}.json", None)
+    if not proof.is_in(known.before):
+        weighed(found)
+        if not found.problems.ok:
+            return _Made(found.problems)
+    module = _output(job.out / f"{program.format}.py", found.python())
+    outputs = (module, Output(known.path, known.before, proof.text(known.before)))
+    proof.demanded(found.problems)
     entry = Entry(program.format, program.aliases, program.models, program.reference.sha256)
     return _Made(found.problems, entry, outputs)
-
-
-def _pair(found: Compilation, proof: Proof, out: Path) -> tuple[Output, Output]:
-    """The module of a spec and the proof beside it."""
-    name = found.checked().format
-    module = _output(out / f"{name}.py", found.python())
-    known = _output(out / f"{name}.json", None)
-    return module, Output(known.path, known.before, proof.text(known.before))
 
 
 def _shared(entries: Sequence[Entry]) -> Problems:

@@ -37,16 +37,19 @@ class Proof:
         """The table for default options, without tools."""
         return prove(self.program)
 
+    def is_in(self, known: str | None) -> bool:
+        """Whether this prover made the file from the same spec."""
+        return known is not None and known.startswith(json.dumps(self._head(), indent=1)[:-2])
+
     def text(self, known: str | None = None) -> str:
         """The file that belongs beside the module: `known`, where this prover made it from the same spec."""
-        head = self._head()
-        if known is not None and known.startswith(json.dumps(head, indent=1)[:-2]):
+        if known is not None and self.is_in(known):
             return known
         table = self.stability.to_json()
         del table["witnesses"]
         proved = self.stability.names is not None
         given = {"certificate": certificate(self.stability) if proved else None}
-        data = {**head, "text": str(self.stability), **table, **given}
+        data = {**self._head(), "text": str(self.stability), **table, **given}
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
     def _head(self) -> dict[str, Any]:
@@ -65,7 +68,8 @@ class Proof:
 @cache
 def prover_digest() -> str:
     """sha256 of the prover's own sources: a changed prover proves again."""
-    sources = sorted(Path(str(proof.__file__)).parent.glob("*.py"))
+    folder = Path(str(proof.__file__)).parent
+    sources = sorted([*folder.glob("*.py"), *folder.glob("weights/*.py")])
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
 
 

@@ -80,17 +80,17 @@ def compile_spec(spec: str | Path) -> type[Renderer]:
 
 @cache
 def _compiled_file(path: Path, name: str, changed: int) -> type[Renderer]:
-    from templc.pipeline import compile_path, load_class
+    from templc.pipeline import compile_path, load_class, weighed
 
-    return load_class(compile_path(path, name))
+    return load_class(weighed(compile_path(path, name)))
 
 
 @cache
 def _compiled_text(text: str) -> type[Renderer]:
-    from templc.pipeline import compile_source, load_class
+    from templc.pipeline import compile_source, load_class, weighed
     from templc.source.span import Source
 
-    return load_class(compile_source(Source("<text>", text)))
+    return load_class(weighed(compile_source(Source("<text>", text))))
 
 
 @cache

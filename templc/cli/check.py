@@ -9,7 +9,7 @@ import click
 from templc.cli.console import colored
 from templc.cli.failures import BAD_INPUT, FINDING
 from templc.cli.formats import spec_path
-from templc.pipeline import compile_path
+from templc.pipeline import compile_path, weighed
 from templc.problems.problem import Problem
 from templc.problems.render import render_json, render_text
 
@@ -38,9 +38,8 @@ def command(specs: tuple[str, ...], form: str) -> int:
     problems: list[Problem] = []
     for spec in specs:
         path = spec_path(spec)
-        problems += compile_path(
-            path, str(path) if str(path) == spec else f"{path.parent.name}/{path.name}"
-        ).problems
+        name = str(path) if str(path) == spec else f"{path.parent.name}/{path.name}"
+        problems += weighed(compile_path(path, name)).problems
     if form == "json":
         sys.stdout.write(render_json(problems) + "\n")
     else:

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from templc.ir.filters import FUNCTIONS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
-from templc.model import expr
+from templc.model import expr, spec
 from templc.runtime.encoders import PARTS
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
@@ -28,9 +28,9 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def message_rules(program: Program) -> MessageRules:
+def message_rules(rules: spec.MessageRules) -> MessageRules:
     """The runtime's form of a program's message rules."""
-    rules, inline = program.rules, program.rules.inline_reasoning
+    inline = rules.inline_reasoning
     return MessageRules(
         content=rules.content,
         inline_reasoning=InlineReasoning(
@@ -87,7 +87,7 @@ class Interpreter:
         add_generation_prompt: bool = False,
     ) -> list[Piece]:
         """The pieces of a conversation."""
-        reader = Reader(message_rules(self.program), self.as_template)
+        reader = Reader(message_rules(self.program.rules), self.as_template)
         read = [reader.read(raw, number) for number, raw in enumerate(messages)]
         declared = read_tools(tools, as_template=self.as_template)
         options = {

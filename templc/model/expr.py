@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from templc.model.hashed import Hashed, hash_once
 from templc.source.span import Span
 
 Horizon = Literal["fixed", "self", "past", "future"]
@@ -38,8 +39,9 @@ class FilterUse:
     argument: str | None = None
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(Hashed):
     ref: Ref
     filters: tuple[FilterUse, ...] = ()
     span: Span | None = field(default=None, compare=False)
@@ -50,18 +52,21 @@ class Const:
     value: bool
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(Hashed):
     terms: tuple[Cond, ...]
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class And:
+class And(Hashed):
     terms: tuple[Cond, ...]
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Hashed):
     term: Cond
 
 
@@ -80,8 +85,9 @@ class Predicate:
     term: Cond = field(compare=False)
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Test:
+class Test(Hashed):
     """A test on one value; `kind`: truth, is, is_text, is_mapping, starts, ends, contains."""
 
     kind: str
@@ -96,8 +102,9 @@ class Counted:
     number: int
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Quantified:
+class Quantified(Hashed):
     """`some`/`every` tool call of the message satisfies `term`, where it is named `variable`."""
 
     quantifier: str
@@ -105,8 +112,9 @@ class Quantified:
     term: Cond
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Hashed):
     """A bit about earlier or later messages.
 
     previous(C among D)  the nearest earlier message in D satisfies C      (false when there is none)

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from templc.ir.interpret import message_rules
 from templc.ir.ops import Program
+from templc.model import expr
 from templc.model.expr import FilterUse, Test, Value
+from templc.model.spec import MessageRules
 from templc.proof.atoms import atoms_of, plainer
 from templc.proof.representatives import Raw, candidates
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
@@ -62,13 +66,31 @@ def message_classes(
     for role in roles_of(program):
         more = sorted((atom for of, atom in extra if of == role), key=repr)
         atoms = tuple(dict.fromkeys((*atoms_of(program, role, settings), *more)))
-        found += _classes(program, role, settings, atoms)
+        options = tuple(settings.options.items()) if any(map(_reads_settings, atoms)) else ()
+        found += _classes(program.rules, role, atoms, options, settings.tools and bool(options))
     return tuple(found)
 
 
+def _reads_settings(atom: Atom) -> bool:
+    """Whether an atom hangs on an option or on the tools; most that do were decided before."""
+    if isinstance(atom, Alike):
+        return False
+    values = [
+        leaf.value for leaf in expr.leaves(atom) if isinstance(leaf, expr.Test | expr.Counted)
+    ]
+    return any(value.ref.scope in ("option", "tools") for value in values)
+
+
+@lru_cache(maxsize=1024)
 def _classes(
-    program: Program, role: str, settings: Settings, atoms: tuple[Atom, ...]
-) -> list[MessageClass]:
+    rules: MessageRules,
+    role: str,
+    atoms: tuple[Atom, ...],
+    options: tuple[tuple[str, object], ...],
+    tools: bool,
+) -> tuple[MessageClass, ...]:
+    """The classes of a role: the same for many settings of a format, and for many formats."""
+    settings = Settings(dict(options), tools)
     wanted: list[tuple[bool, ...]] = [()]
     for at in range(1, len(atoms) + 1):
         longer = [(*bits, value) for bits in wanted for value in (False, True)]
@@ -78,7 +100,7 @@ def _classes(
         if len(wanted) > LIMIT:
             raise TooMany(f"{len(atoms)} tests on one {role} message")
     examples: dict[tuple[bool, ...], list[tuple[Raw, Message]]] = {}
-    for raw, message in candidates(program, role, atoms, settings):
+    for raw, message in candidates(message_rules(rules), role, atoms, settings):
         bits = tuple(holds(atom, message, settings) for atom in atoms)
         found = examples.setdefault(bits, [])
         if len(found) < KEPT:
@@ -86,10 +108,10 @@ def _classes(
         if len(examples) == len(wanted) and all(len(kept) == KEPT for kept in examples.values()):
             break
     order = [*examples, *(bits for bits in wanted if bits not in examples)]
-    return [
+    return tuple(
         MessageClass(role, dict(zip(atoms, bits, strict=True)), tuple(examples.get(bits, ())))
         for bits in order
-    ]
+    )
 
 
 def class_of(

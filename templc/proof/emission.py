@@ -16,6 +16,7 @@ from typing import Any, Literal
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
 from templc.model import expr
 from templc.model.expr import Cond, Fact, Test, Value
+from templc.model.hashed import Hashed, hash_once
 from templc.proof.atoms import CALLS, Bits, literal, plainer, truth
 from templc.proof.values import Alike, Settings, holds, value_of
 from templc.runtime.messages import Message
@@ -28,8 +29,9 @@ class Lit:
     text: str
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Hashed):
     """Text that is not known: a value of the message called `owner`, or of none (tools, the leading message)."""
 
     owner: str
@@ -38,8 +40,9 @@ class Hole:
     field: str
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Hashed):
     """One stretch for each item of a list of the owner."""
 
     owner: str
@@ -53,8 +56,9 @@ class Loop:
     ordered: bool = False
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Hashed):
     """A choice that hangs on a loop item."""
 
     cond: Cond
@@ -220,6 +224,8 @@ class Match:
 
 def compare(old: Emission, new: Emission) -> Match:
     """Whether `old` is a prefix of `new`, and what is left over where it is not."""
+    if old == new:
+        return Match("same")
     left, right = list(old), list(new)
     while left and right:
         first, second = left.pop(0), right.pop(0)

@@ -104,11 +104,14 @@ class Alphabet:
         """How many characters of the message after it can decide whether the last one keeps its text."""
         machine = self.machine
         ends = [machine.written_at_end("finish", past) for past in self.pasts]
-        for found in machine.classes:
-            for past in self.pasts:
-                texts = {machine.emission(found, past, future) for future in self.futures}
-                matches = [compare(one, other) for one in texts for other in texts]
-                ends += [match.rest for match in matches if match.kind in ("rest", "longer")]
+        kinds = {
+            frozenset(machine.emission(found, past, future) for future in self.futures)
+            for found in machine.classes
+            for past in self.pasts
+        }
+        for texts in kinds:
+            matches = [compare(one, other) for one in texts for other in texts if one != other]
+            ends += [match.rest for match in matches if match.kind in ("rest", "longer")]
         return max(sum(len(t.text) if isinstance(t, Lit) else 1 for t in end) for end in ends)
 
     def _outcome(self, old: Emission, new: Emission, found: MessageClass) -> Match:
@@ -117,6 +120,14 @@ class Alphabet:
 
 def settled(machine: Machine, old: Emission, new: Emission, found: MessageClass) -> Match:
     """How two emissions of a class compare; what is unclear is a clash where an example shows that they differ."""
+    key = (old, new, found)
+    match = machine.settled.get(key)
+    if match is None:
+        match = machine.settled[key] = _settled(machine, old, new, found)
+    return match
+
+
+def _settled(machine: Machine, old: Emission, new: Emission, found: MessageClass) -> Match:
     match = compare(old, new)
     if match.kind != "unclear":
         return match

@@ -81,6 +81,9 @@ class Machine:
         self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
         self._samples: dict[tuple[MessageClass, State], Emission] = {}
         self._known_ends: dict[tuple[str, State], Emission] = {}
+        self._facts: dict[tuple[State, State], dict[Fact, bool]] = {}
+        # How emissions of a class compare, for `letters.settled`.
+        self.settled: dict[tuple[Emission, Emission, MessageClass], Match] = {}
 
     def __repr__(self) -> str:
         return f"<machine of {self.program.format}, {len(self.classes)} classes>"
@@ -150,8 +153,13 @@ class Machine:
 
     def facts(self, past: State, future: State) -> dict[Fact, bool]:
         """Every fact with its value."""
-        seen = dict(zip(self.past_facts, past, strict=False))
-        return {**seen, **dict(zip(self.future_facts, future, strict=True))}
+        key = (past, future)
+        found = self._facts.get(key)
+        if found is None:
+            found = dict(zip(self.past_facts, past, strict=False))
+            found.update(zip(self.future_facts, future, strict=True))
+            self._facts[key] = found
+        return found
 
     def class_of(self, message: Message) -> MessageClass:
         """The class of a canonical message; KeyError for a role that the format does not have."""

@@ -69,7 +69,7 @@ def projected(rows: Mapping[int, bool], columns: Sequence[int]) -> dict[Row, boo
 def cover(rows: Mapping[Row, bool]) -> tuple[Term, ...]:
     """Few short terms that hold on every true row and on no false one."""
     wanted = [row for row, outcome in rows.items() if outcome]
-    others = [row for row, outcome in rows.items() if not outcome]
+    others = _Others([packed(row) for row, outcome in rows.items() if not outcome])
     terms: dict[Term, None] = {}
     for row in wanted:
         for term in _shortest(row, others):
@@ -82,15 +82,30 @@ def holds(term: Term, row: Row) -> bool:
     return all(want is None or want == value for want, value in zip(term, row, strict=True))
 
 
-def _shortest(row: Row, others: Sequence[Row]) -> Iterator[Term]:
+class _Others:
+    """The rows that no term may hold on, by what some of their columns say."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        self._rows = rows
+        self._seen: dict[int, set[int]] = {}
+
+    def have(self, mask: int, row: int) -> bool:
+        """Whether one of them has the values of a row in the columns of the mask."""
+        seen = self._seen.get(mask)
+        if seen is None:
+            seen = self._seen[mask] = {other & mask for other in self._rows}
+        return row & mask in seen
+
+
+def _shortest(row: Row, others: _Others) -> Iterator[Term]:
     """The shortest terms that hold on a row and on none of the others."""
+    number = packed(row)
     for size in range(len(row) + 1):
         found = False
         for columns in combinations(range(len(row)), size):
-            term = tuple(value if at in columns else None for at, value in enumerate(row))
-            if not any(holds(term, other) for other in others):
+            if not others.have(sum(1 << at for at in columns), number):
                 found = True
-                yield term
+                yield tuple(value if at in columns else None for at, value in enumerate(row))
         if found:
             return
 
@@ -98,7 +113,8 @@ def _shortest(row: Row, others: Sequence[Row]) -> Iterator[Term]:
 def _greedy(wanted: Sequence[Row], terms: Sequence[Term]) -> tuple[Term, ...]:
     """Terms that together hold on every wanted row, the one that covers most first."""
     left, chosen = set(wanted), list[Term]()
-    covered = {term: {row for row in wanted if holds(term, row)} for term in terms}
+    rows = [(row, packed(row)) for row in wanted]
+    covered = {term: _covered(term, rows) for term in terms}
     while left:
         best = max(terms, key=lambda term: (len(covered[term] & left), -_size(term)))
         chosen.append(best)
@@ -108,6 +124,12 @@ def _greedy(wanted: Sequence[Row], terms: Sequence[Term]) -> tuple[Term, ...]:
         if rest >= set(wanted):
             chosen.remove(term)
     return tuple(chosen)
+
+
+def _covered(term: Term, rows: Sequence[tuple[Row, int]]) -> set[Row]:
+    mask = packed(want is not None for want in term)
+    value = packed(bool(want) for want in term)
+    return {row for row, number in rows if number & mask == value}
 
 
 def _size(term: Term) -> int:

@@ -3,7 +3,7 @@
 Contents are built from the constants that the atoms test for, with white space and newlines at the ends, so that
 filters matter. Each is read as the runtime reads it: what comes out is what renderers see.
 
-    for raw, message in candidates(program, "assistant", atoms): ...
+    for raw, message in candidates(rules, "assistant", atoms, settings): ...
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, permutations, product
 from typing import Any
 
-from templc.ir.interpret import message_rules
-from templc.ir.ops import Program
 from templc.model import expr
 from templc.proof.values import Alike, Atom, Settings, holds
 from templc.runtime.errors import TemplcError
@@ -29,10 +27,9 @@ ID = "call00001"
 
 
 def candidates(
-    program: Program, role: str, atoms: Sequence[Atom], settings: Settings
+    rules: MessageRules, role: str, atoms: Sequence[Atom], settings: Settings
 ) -> Iterator[tuple[Raw, Message]]:
     """Messages as a caller would give them, each with its canonical form."""
-    rules = message_rules(program)
     callers = _callers(atoms) if role == "tool" else [None]
     fields = _fields(role, atoms, bool(rules.call_id))
     telling = {

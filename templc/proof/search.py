@@ -24,6 +24,7 @@ CASES = 60_000
 # Of two witnesses of one length, the one that looks more like a conversation.
 _ORDER = ("user", "assistant", "tool", "system", "developer")
 Pair = tuple[State, State]
+Way = tuple["Letter | None", "Letter | None", Ending]
 
 
 class CutOff(Exception):
@@ -75,6 +76,8 @@ class Walk:
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
         self.explained: dict[object, tuple[Any, ...]] = {}
         self._outcomes: dict[Place, dict[Case, bool]] = {}
+        self._ways: dict[tuple[Place, State, Letter], list[Way]] = {}
+        self._joints: dict[tuple[bool, State, int, State], tuple[bool, Pair]] = {}
         self.nodes = self._nodes()
 
     def _small_enough(self, nodes: int) -> None:
@@ -183,16 +186,25 @@ class Walk:
                     yield from self._around(place, node, last)
 
     def _around(self, place: Place, node: Node, last: Letter) -> Iterator[Case]:
+        key = (place, node.past, last)
+        ways = self._ways.get(key)
+        if ways is None:
+            ways = self._ways[key] = list(self._fitting(place, node.past, last))
+        for answer, then, ending in ways:
+            for end in self.machine.ends:
+                yield Case(node, last, answer, then, end, ending)
+
+    def _fitting(self, place: Place, past: State, last: Letter) -> Iterator[Way]:
+        """What the format accepts behind a last message."""
+        behind = self.machine.after(past, last.sample)
         for answer, then in self._added(place):
-            past, fits = self.machine.after(node.past, last.sample), True
+            at, fits = behind, True
             added = tuple(letter.sample for letter in (answer, then) if letter is not None)
             for found in added:
-                fits = fits and self.machine.admits(past, found)
-                past = self.machine.after(past, found)
+                fits = fits and self.machine.admits(at, found)
+                at = self.machine.after(at, found)
             if fits:
-                ending = Ending(last.sample, added, answer is not None)
-                for end in self.machine.ends:
-                    yield Case(node, last, answer, then, end, ending)
+                yield answer, then, Ending(last.sample, added, answer is not None)
 
     def outcomes(self, place: Place) -> dict[Case, bool]:
         """For every case of a place, whether everything that was written is kept."""
@@ -202,13 +214,21 @@ class Walk:
 
     def outcome(self, place: Place, case: Case) -> bool:
         """Whether everything that was written is kept."""
+        # The ending stands for itself: `_ways` keeps it, and many nodes share it.
+        key = (place.prompted, case.node.past, id(case.ending), case.end)
+        known = self._joints.get(key)
+        if known is None:
+            known = self._joints[key] = self._at_joint(place, case)
+        return known[0] and known[1] not in case.node.changed
+
+    def _at_joint(self, place: Place, case: Case) -> tuple[bool, Pair]:
+        """Whether the last message keeps its text, and what the message before it sees."""
         match = self.joint.match(place.prompted, case.node.past, case.ending, case.end)
         if match.kind == "unclear":
             self.doubted = True
-        if not match.prefix and (self.doubt or match.kind != "unclear"):
-            return False
+        kept = match.prefix or not (self.doubt or match.kind != "unclear")
         views = self.joint.views(place.prompted, case.ending, case.end)
-        return self.step(views, case.last) not in case.node.changed
+        return kept, self.step(views, case.last)
 
 
 def places_of(roles: Iterable[str]) -> tuple[Place, ...]:

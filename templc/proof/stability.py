@@ -138,7 +138,7 @@ class Stability:
 
     def read(self, messages: Sequence[object]) -> tuple[MessageClass, ...]:
         """The classes of a conversation; MessageError where the format refuses it."""
-        reader = Reader(message_rules(self.program))
+        reader = Reader(message_rules(self.program.rules))
         word: list[MessageClass] = []
         past = self.machine.start
         for number, raw in enumerate(messages):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from templc.runtime.messages import Message
 
@@ -44,3 +45,11 @@ class NoFuture(NamedTuple):
 
     def before(self, m: Message) -> NoFuture:
         return self
+
+
+@lru_cache(maxsize=4096)
+def last_future(future_type: type[Any], end: bool, live: bool) -> Any:
+    """What the last message of a conversation sees; `end`: no prompt follows, `live`: it is being sampled."""
+    changes = {"end": end, "live": live}
+    known = {name: value for name, value in changes.items() if name in future_type._fields}
+    return future_type()._replace(**known)

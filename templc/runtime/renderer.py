@@ -10,7 +10,6 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
@@ -22,7 +21,7 @@ from templc.runtime.errors import FormatError, MessageError, OptionError, Tokeni
 from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
-from templc.runtime.info import NoFuture, NoPast
+from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
@@ -30,7 +29,7 @@ from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.signature import Part, takes, uniform
+from templc.runtime.signature import Part, continues_prompt, takes, uniform
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
@@ -81,7 +80,7 @@ class Renderer:
             name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
         }
         cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
-        cls.continues_prompt = _continues_prompt(methods, cls.future_type)
+        cls.continues_prompt = continues_prompt(methods, cls.future_type)
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class Renderer:
 
     def future(self, *, prompt: bool, live: bool = False) -> Any:
         """What the last message sees of the future."""
-        return _last_future(self.future_type, not prompt, live)  # type: ignore[arg-type]
+        return last_future(self.future_type, not prompt, live)  # type: ignore[arg-type]
 
     def render(
         self,
@@ -395,20 +394,3 @@ class Renderer:
 _ROLES = ("system", "developer", "user", "tool", "other", "assistant")
 _PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
 _TURN = ("body", "closer", "trailer")
-
-
-def _continues_prompt(methods: Mapping[str, Part], future_type: type[Any]) -> bool:
-    """Whether a turn always begins with its generation prompt, and reads the same while it is sampled and later.
-
-    Then the sampled text says by itself whether a fresh render has it.
-    """
-    opener = methods.get("opener")
-    own = opener is not None and not (takes(opener, "m") or takes(opener, "future"))
-    return own and not ({"prompt", "finish"} & methods.keys()) and "live" not in future_type._fields
-
-
-@lru_cache(maxsize=4096)
-def _last_future(future_type: type[Any], end: bool, live: bool) -> Any:
-    changes = {"end": end, "live": live}
-    known = {name: value for name, value in changes.items() if name in future_type._fields}
-    return future_type()._replace(**known)

@@ -5,7 +5,8 @@ A method that takes `future` is one whose text later messages may change, so the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 Part = Callable[..., None]
 
@@ -36,3 +37,13 @@ def uniform(method: Part) -> Part:
         case ():
             return lambda self, out, m, past, future: method(self, out)
     raise TypeError(f"{method.__qualname__} takes {names}")
+
+
+def continues_prompt(methods: Mapping[str, Part], future_type: type[Any]) -> bool:
+    """Whether a turn always begins with its generation prompt, and reads the same while it is sampled and later.
+
+    Then the sampled text says by itself whether a fresh render has it.
+    """
+    opener = methods.get("opener")
+    own = opener is not None and not (takes(opener, "m") or takes(opener, "future"))
+    return own and not ({"prompt", "finish"} & methods.keys()) and "live" not in future_type._fields

@@ -159,7 +159,7 @@ def check(
     """The proof against renders: every conversation up to `old` messages, every extension up to `new`."""
     tally = Tally()
     raw = raw_messages(*names)
-    root = Node((), (), "", Reader(message_rules(stability.program)), stability.machine.start)
+    root = Node((), (), "", Reader(message_rules(stability.program.rules)), stability.machine.start)
     for trail in _trails(stability, render, raw, [root], old + new):
         node = trail[-1]
         for size in range(max(1, len(node.raw) - new), min(old, len(node.raw) - 1) + 1):
