@@ -57,6 +57,18 @@ class Job:
     cells: list[Cell]
     tokens: Tokens | None
     vocabulary: Chosen | None
+    tools: list[Any] | None = None
+
+
+def renderer_of(format: str, wanted: Wanted) -> Renderer:
+    """The renderer with its options."""
+    tell_warnings()
+    found = class_of(format)
+    return found(
+        unsupported=wanted.unsupported,  # type: ignore[arg-type]
+        content_specials=wanted.content_specials,  # type: ignore[arg-type]
+        **option_values(found.known_options, wanted.options),
+    )
 
 
 def prepared(format: str, wanted: Wanted, *, tokens: Need = "wanted") -> Job:
@@ -65,26 +77,19 @@ def prepared(format: str, wanted: Wanted, *, tokens: Need = "wanted") -> Job:
     tokens: "wanted" falls back to text, with a note, where there is no demo vocabulary; "unwanted" uses only a
     tokenizer that was named.
     """
-    tell_warnings()
-    found = class_of(format)
-    renderer = found(
-        unsupported=wanted.unsupported,  # type: ignore[arg-type]
-        content_specials=wanted.content_specials,  # type: ignore[arg-type]
-        **option_values(found.known_options, wanted.options),
-    )
+    renderer = renderer_of(format, wanted)
     messages, tools, source = _conversation(renderer, wanted)
     vocabulary = _vocabulary(renderer, wanted, tokens)
     if vocabulary is None:
         pieces = renderer.pieces(messages, tools=tools, add_generation_prompt=wanted.prompt)
         text = text_of(pieces)
-        return Job(
-            renderer, messages, source, text, piece_cells(pieces, roles_of(messages)), None, None
-        )
+        cells = piece_cells(pieces, roles_of(messages))
+        return Job(renderer, messages, source, text, cells, None, None, tools)
     rendered = renderer.render(
         messages, vocabulary.tokenizer, tools=tools, add_generation_prompt=wanted.prompt
     )
     cells = cells_of(rendered, renderer.codec(vocabulary.tokenizer), roles_of(messages))
-    return Job(renderer, messages, source, rendered.text, cells, rendered, vocabulary)
+    return Job(renderer, messages, source, rendered.text, cells, rendered, vocabulary, tools)
 
 
 def _conversation(

@@ -34,6 +34,12 @@ def read_chat(path: str) -> tuple[list[Any], list[Any] | None]:
     raise InputError(f"{name} holds {_kind(value)}, not a list of messages", help=SHAPE)
 
 
+def read_completion(path: str) -> str:
+    """What a model wrote, from a file (`-`: standard input), less the line end that an editor puts behind it."""
+    name = "standard input" if path == "-" else path
+    return _decoded(_bytes(path), name, "text").removesuffix("\n")
+
+
 def read_tools(path: str) -> list[Any]:
     """The tool declarations in a JSON file."""
     name, value = _json_in(path)
@@ -78,7 +84,7 @@ def _json_in(path: str) -> tuple[str, Any]:
 def _bytes(path: str) -> bytes:
     if path == "-":
         if sys.stdin.isatty():
-            sys.stderr.write("reading JSON from the terminal; Ctrl-D ends it\n")
+            sys.stderr.write("reading from the terminal; Ctrl-D ends it\n")
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()
@@ -87,16 +93,16 @@ def _bytes(path: str) -> bytes:
             f"there is no file {path}", help="check the path, or use - for standard input"
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder", help="name a JSON file in it") from None
+        raise InputError(f"{path} is a folder", help="name a file in it") from None
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {_lowered(error.strerror or str(error))}"
         ) from None
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decoded(data: bytes, name: str, what: str = f"JSON text: {SHAPE}") -> str:
     if b"\0" in data[:4096]:
-        raise InputError(f"{name} is a binary file", help=f"it must be JSON text in UTF-8: {SHAPE}")
+        raise InputError(f"{name} is a binary file", help=f"it must be UTF-8, with {what}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -60,7 +60,7 @@ def trained_text(cells: Sequence[Cell], *, marks: bool) -> Text:
     found = Text()
     for number, cell in enumerate(cells):
         style = role_style(cell.role) + (f" {TRAINED}" if cell.weight else "")
-        shade = " on grey15" if cell.id is not None and number % 2 else ""
+        shade = " on grey23" if cell.id is not None and number % 2 else ""
         before = number > 0 and cells[number - 1].weight != 0
         after = number + 1 < len(cells) and cells[number + 1].weight != 0
         if marks and cell.weight and not before:
@@ -91,6 +91,32 @@ def token_rows(cells: Sequence[Cell], width: int) -> Iterator[Text]:
         for line in _filled(map(_token, group), max(width - margin, 20)):
             yield Text(head, role_style(group[0].role)).append_text(line)
             head = " " * margin
+
+
+def cell_lines(cells: Sequence[Cell], places: Sequence[str]) -> Iterator[Text]:
+    """A line a token: id, text, message, field, where the spec writes it; `*` marks what is trained."""
+    rows = [
+        (
+            "" if cell.id is None else str(cell.id),
+            visible(cell.text),
+            "format" if cell.message < 0 else f"{cell.message} {cell.role}",
+            cell.field,
+            place,
+        )
+        for cell, place in zip(cells, places, strict=True)
+    ]
+    head = ("id", "text", "message", "field", "spec")
+    widths = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    yield Text("  " + _row(head, widths), "bold")
+    for cell, row in zip(cells, rows, strict=True):
+        yield Text(("* " if cell.weight else "  ") + _row(row, widths), role_style(cell.role))
+
+
+def _row(texts: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (
+        text + " " * (width - cell_len(text)) for text, width in zip(texts, widths, strict=True)
+    )
+    return "  ".join(padded).rstrip()
 
 
 def _token(cell: Cell) -> Text:

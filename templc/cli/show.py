@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from templc.cli.cells import tally
-from templc.cli.chats import Job, Wanted, chat_options, prepared
+from templc.cli.chats import Job, Wanted, chat_options, prepared, renderer_of
 from templc.cli.console import colored, console, note
 from templc.cli.failures import InputError
 from templc.cli.formats import class_of, spec_path
+from templc.cli.inputs import read_completion, read_tools
 from templc.cli.stages import PRINTERS
+
+if TYPE_CHECKING:
+    from templc.cli.places import Places
+
+Parts = Callable[[bool], Iterator[Text]]
 
 EPILOG = """\b
 Examples:
   templc show qwen3 -m chat.json
   templc show qwen3 -m chat.json --html tokens.html
+  templc show qwen3 -m chat.json --lines            a line a token, with the line of the spec
+  templc show qwen3 --completion answer.txt         how a completion is read
   templc show --stage ir specs/qwen3.yaml
   templc show --engine qwen3 --tokenizer models/mine
 
@@ -40,9 +52,27 @@ The stages, in order:
 )
 @click.option("--engine", is_flag=True, help="Print what encodes text, and why it is not tiktoken.")
 @click.option("--html", metavar="FILE", help="Write a page that shows id and origin of each token.")
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="A line a token: message, field, line of the spec, trained or not.",
+)
+@click.option(
+    "--completion",
+    metavar="FILE",
+    help="How this text, which a model wrote, is read; - reads standard input. -m: what it answers.",
+)
+@click.option("--svg", metavar="FILE", help="Write a picture of what the terminal would show.")
 @chat_options
 def command(
-    format: str, stage: str | None, engine: bool, html: str | None, **arguments: Any
+    format: str,
+    stage: str | None,
+    engine: bool,
+    html: str | None,
+    lines: bool,
+    completion: str | None,
+    svg: str | None,
+    **arguments: Any,
 ) -> None:
     """Show the tokens of a conversation: coloured by role, trained ones marked.
 
@@ -58,11 +88,16 @@ def command(
     if engine:
         _engine(format, wanted)
         return
+    if completion is not None:
+        _print(_reading(format, wanted, completion), svg, f"templc show {format} --completion")
+        return
     job = prepared(format, wanted)
     if html is not None:
         _page(job, Path(html), format)
+    elif lines:
+        _print(partial(_lines, job, _places(format)), svg, f"templc show {format} --lines")
     else:
-        _terminal(job)
+        _print(partial(_terminal, job), svg, f"templc show {format}")
 
 
 def _engine(format: str, wanted: Wanted) -> None:
@@ -94,24 +129,61 @@ def _stage(stage: str, format: str) -> None:
         sys.stderr.write(render_text(compilation.problems, color=colored(sys.stderr)))
 
 
-def _terminal(job: Job) -> None:
+def _print(parts: Parts, svg: str | None, title: str) -> None:
+    """Print, or with a file draw, what `parts` gives; it is told whether colours have to be written as marks."""
+    if svg is not None:
+        from templc.cli.picture import save
+
+        save(Path(svg), title, parts(False))
+        note(f"wrote {svg}")
+        return
+    out = console()
+    for part in parts(not colored(sys.stdout)):
+        out.print(part, soft_wrap=True)
+
+
+def _terminal(job: Job, marks: bool) -> Iterator[Text]:
     from templc.cli.paper import legend, trained_text
 
-    out = console()
-    marks = not colored(sys.stdout)
-    out.print(trained_text(job.cells, marks=marks), soft_wrap=True)
-    out.print()
-    out.print(legend(job.cells, marks=marks))
-    out.print(tally(job.cells))
+    yield trained_text(job.cells, marks=marks)
+    yield Text()
+    yield legend(job.cells, marks=marks)
+    yield Text(tally(job.cells))
+
+
+def _lines(job: Job, places: Places, marks: bool) -> Iterator[Text]:
+    from templc.cli.paper import cell_lines
+
+    yield from cell_lines(job.cells, [places.of(cell) for cell in job.cells])
+    yield Text()
+    yield Text(tally(job.cells))
+
+
+def _reading(format: str, wanted: Wanted, completion: str) -> Parts:
+    """How a completion is read behind the conversation that was given, else behind the format's own prompt."""
+    from templc.cli.reading import lines
+
+    text = read_completion(completion)
+    if wanted.messages is None:
+        tools = None if wanted.tools is None else read_tools(wanted.tools)
+        parsed = renderer_of(format, wanted).parse(text, tools=tools)
+    else:
+        job = prepared(format, replace(wanted, prompt=True), tokens="unwanted")
+        parsed = job.renderer.parse(text, tools=job.tools, prompt=job.text)
+    return partial(lines, parsed, text)
 
 
 def _page(job: Job, path: Path, format: str) -> None:
     from templc.cli.html import page
-    from templc.cli.places import Places
-    from templc.pipeline import compile_path
 
-    info = job.renderer.info
-    places = Places(compile_path(spec_path(format)).checked())
+    info, places = job.renderer.info, _places(format)
     lines = [places.of(cell) for cell in job.cells]
     path.write_text(page(job.cells, f"{info.name}: {info.title}", lines), encoding="utf-8")
     note(f"wrote {path}")
+
+
+def _places(format: str) -> Places:
+    from templc.cli.places import Places
+    from templc.pipeline import compile_path
+
+    return Places(compile_path(spec_path(format)).checked())
