@@ -6,12 +6,14 @@ import json
 import time
 
 import pytest
+import yaml
 
 from templc.pipeline import compile_source
 from templc.problems.problem import Problems
 from templc.proof.demands import check_demands
 from templc.proof.stability import Stability, prove
 from templc.source.span import Source
+from tests.benchmarks.proof_growth import on_later
 from tests.support.formats import SPECS, program
 
 FIRST_NINE = (
@@ -174,3 +176,11 @@ def test_a_search_that_is_cut_off_proves_nothing(monkeypatch: pytest.MonkeyPatch
     assert {cell.verdict for cell in table.cells} == {"not proved"}
     with pytest.raises(RuntimeError, match="nothing is proved"):
         table.decide([{"role": "user", "content": "u"}], [{"role": "user", "content": "u"}])
+
+
+def test_a_search_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("templc.proof.search.WORK", 1_000)
+    source = Source("grown.yaml", yaml.safe_dump(on_later(4), sort_keys=False))
+    table = prove(compile_source(source).checked())
+    assert {cell.verdict for cell in table.cells} == {"not proved"}
+    assert "more than 1,000 comparisons" in table.cells[0].reason.text

@@ -20,6 +20,8 @@ from templc.proof.letters import Alphabet, Letter, settled
 from templc.proof.machine import State
 
 LIMIT = 20_000
+# Pairs looked at over all nodes: about a quarter of a minute.
+WORK = 1_000_000
 CASES = 60_000
 # Of two witnesses of one length, the one that looks more like a conversation.
 _ORDER = ("user", "assistant", "tool", "system", "developer")
@@ -162,7 +164,11 @@ class Walk:
         start = Node(self.machine.start, frozenset(), ())
         found = {(start.past, start.changed): start}
         queue = [start]
+        work = 0
         for node in queue:
+            work += len(self.pairs) * len(self.letters)
+            if work > WORK:
+                raise CutOff(f"more than {WORK:,} comparisons of what earlier messages see")
             for letter in self.letters:
                 if not self.machine.admits(node.past, letter.sample):
                     continue
