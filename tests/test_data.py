@@ -20,8 +20,9 @@ from templc.data import Settings
 from templc.data.counts import Counts
 from templc.data.files import inputs, slices
 from templc.data.output import rejected_of
+from templc.data.plan import Plan
 from templc.data.rows import length
-from templc.data.run import Plan, run
+from templc.data.run import run
 from templc.data.settings import DataError
 from templc.demo import vocabulary
 from tests.support.chats import chat, json_lines

@@ -22,6 +22,7 @@ from templc.cli import tokenize
 from templc.data import run as running
 from templc.data.files import inputs
 from templc.data.output import rejected_of
+from templc.data.plan import Plan
 from templc.data.settings import DataError
 from tests.support.chats import chat, json_lines
 from tests.test_data import make
@@ -102,7 +103,7 @@ def test_few_slices_are_on_their_way(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     slices = running.slices
     monkeypatch.setattr(running, "slices", counted)
-    plan = running.Plan(inputs(data), tmp_path / "out.parquet", make, workers=1, rows=2)
+    plan = Plan(inputs(data), tmp_path / "out.parquet", make, workers=1, rows=2)
     running.run(plan, told)
     assert (read, landed) == (20, 20) and most <= running.WAITING + 1
     read = landed = most = 0
@@ -119,7 +120,7 @@ def dies() -> Renderer:
 
 def test_a_killed_process_is_told_and_its_slice_made_later(tmp_path: Path) -> None:
     data = json_lines(tmp_path / "chats.jsonl", [chat(number) for number in range(9)])
-    plan = running.Plan(inputs(data), tmp_path / "out.parquet", dies, workers=2, rows=2)
+    plan = Plan(inputs(data), tmp_path / "out.parquet", dies, workers=2, rows=2)
     with pytest.raises(
         DataError, match=r"a process was killed.*\n  help: the same command goes on"
     ):

@@ -20,7 +20,8 @@ from templc.cli.vocabulary import chosen
 from templc.data.counts import report
 from templc.data.files import inputs, pyarrow
 from templc.data.output import rejected_of
-from templc.data.run import Plan, run
+from templc.data.plan import Engine, Plan
+from templc.data.run import run
 from templc.data.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ EPILOG = """\b
 Examples:
   templc tokenize qwen3 chats.jsonl -o out.parquet
   templc tokenize llama3 data/ -o out.parquet --tokenizer models/mine --max-tokens 4096
+  templc tokenize qwen3 data/ -o /shared/out.parquet --engine ray     on a cluster: RAY_ADDRESS names it
   templc tokenize qwen3 chats.parquet -o packed.parquet --pack 8192 --too-long cut_front
 
 Killed, the same command goes on where it stopped. Exit status: 0 success, 1 rows were set aside, 2 bad input.
@@ -96,6 +98,13 @@ Killed, the same command goes on where it stopped. Exit status: 0 success, 1 row
 @click.option(
     "--workers", type=click.IntRange(1), metavar="N", help="Processes; by default one a core."
 )
+@click.option(
+    "--engine",
+    default="processes",
+    show_default=True,
+    type=click.Choice(["processes", "ray"]),
+    help="Processes of this machine, or the workers of a Ray cluster (extra `ray`).",
+)
 @click.option("--overwrite", is_flag=True, help="Begin anew, and replace OUT.")
 def command(
     format: str,
@@ -105,6 +114,7 @@ def command(
     options: tuple[str, ...],
     unsupported: str,
     workers: int | None,
+    engine: Engine,
     overwrite: bool,
     **settings: Any,
 ) -> int:
@@ -118,12 +128,15 @@ def command(
     found = inputs(data)
     make = functools.partial(bound, format, tokenizer, options, unsupported)
     name = chosen(tokenizer, class_of(format).info).name
-    plan = Plan(found, Path(output), make, Settings(**settings), name, workers, overwrite)
+    plan = Plan(
+        found, Path(output), make, Settings(**settings), name, workers, overwrite, engine=engine
+    )
     with bar(sum(file.size for file in found)) as told:
         counts = run(plan, told)
     sys.stdout.write(report(counts))
     if counts.rejected:
-        note(f"{counts.rejected:,} rows are in {rejected_of(plan.out)}, each with the reason")
+        rows = "row is" if counts.rejected == 1 else "rows are"
+        note(f"{counts.rejected:,} {rows} in {rejected_of(plan.out)}, each with the reason")
     return int(counts.rejected > 0)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from templc.data.columns import Maker, names
+from templc.data.columns import Columns, Maker, names
 from templc.data.counts import Counts, lengths_of
 from templc.data.files import durable, moved, pyarrow
 from templc.data.lengths import TooLongError
@@ -141,14 +141,20 @@ def _table(
 ) -> Any:
     """The columns of the ids, then where each row came from: `source_file` and `source_row` (packed: a list)."""
     arrow = pyarrow("pyarrow")
-    columns = {
-        name: arrow.array([row[name] for row in rows], arrow.list_(_type(arrow, name)))
+    where = arrow.int64() if settings.pack is None else arrow.list_(arrow.int64())
+    made = as_table({name: [row[name] for row in rows] for name in names(settings)}, settings)
+    made = made.append_column("source_file", arrow.array([file] * len(rows), arrow.string()))
+    return made.append_column("source_row", arrow.array(numbers, where))
+
+
+def as_table(columns: Columns, settings: Settings) -> Any:
+    """Columns of examples as a `pyarrow.Table`, with types that hold whatever the rows are."""
+    arrow = pyarrow("pyarrow")
+    typed = {
+        name: arrow.array(columns[name], arrow.list_(_type(arrow, name)))
         for name in names(settings)
     }
-    where = arrow.int64() if settings.pack is None else arrow.list_(arrow.int64())
-    columns["source_file"] = arrow.array([file] * len(rows), arrow.string())
-    columns["source_row"] = arrow.array(numbers, where)
-    return arrow.table(columns)
+    return arrow.table(typed)
 
 
 def _type(arrow: Any, name: str) -> Any:

@@ -13,44 +13,23 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 
 from templc.data.columns import Maker
-from templc.data.conversation import NAMES, TOOLS
 from templc.data.counts import Counts
-from templc.data.files import ROWS, Input, slices
 from templc.data.output import begun, finish, finished_parts
 from templc.data.parts import write
+from templc.data.plan import Plan, Told
 from templc.data.rows import Slice, length
 from templc.data.settings import DataError, Settings
 from templc.runtime.renderer import Renderer
-from templc.version import VERSION
 
 # Slices on their way for each process: one at work, one waiting.
 WAITING = 2
-Told = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """make: gives the renderer, bound to its tokenizer; a function of a module, for each process calls it.
-
-    tokenizer: its name, which tells runs apart. workers: None for one a core. rows: the most in a slice.
-    """
-
-    files: Sequence[Input]
-    out: Path
-    make: Callable[[], Renderer]
-    settings: Settings = field(default_factory=Settings)
-    tokenizer: str = ""
-    workers: int | None = None
-    overwrite: bool = False
-    rows: int = ROWS
 
 
 def run(plan: Plan, told: Told = lambda size, rows: None) -> Counts:
@@ -60,12 +39,22 @@ def run(plan: Plan, told: Told = lambda size, rows: None) -> Counts:
     rows where they stop the run, and for an output that is in the way.
     """
     maker = Maker(plan.make(), plan.settings)
-    with begun(_identity(plan, maker.renderer), plan.out, overwrite=plan.overwrite) as folder:
-        wanted = _Missing(_slices(plan), finished_parts(folder), told)
+    with begun(plan.identity(maker.renderer), plan.out, overwrite=plan.overwrite) as folder:
+        if plan.engine == "ray":
+            from templc.data import ray
+
+            total = ray.spread(plan, folder, finished_parts(folder), told)
+            return finish(folder, plan.out, _some(total))
+        wanted = _Missing(plan.slices(), finished_parts(folder), told)
         _make_all(plan, maker, folder, wanted, told)
-        if not wanted.total:
-            raise DataError("the input has no rows")
-        return finish(folder, plan.out, wanted.total)
+        return finish(folder, plan.out, _some(wanted.total))
+
+
+def _some(parts: int) -> int:
+    """The number of parts; DataError for none."""
+    if not parts:
+        raise DataError("the input has no rows")
+    return parts
 
 
 def _make_all(plan: Plan, maker: Maker, folder: Path, wanted: Iterator[Slice], told: Told) -> None:
@@ -78,24 +67,6 @@ def _make_all(plan: Plan, maker: Maker, folder: Path, wanted: Iterator[Slice], t
     for part in itertools.chain(first, wanted):
         write(maker, part, folder)
         told(part.size, length(part.rows))
-
-
-def _identity(plan: Plan, renderer: Renderer) -> dict[str, object]:
-    """All that the rows depend on, as JSON has it."""
-    settings: Mapping[str, object] = asdict(plan.settings)
-    return {
-        "templc": VERSION,
-        "format": f"{renderer.fingerprint()} {renderer.content_specials}",
-        "tokenizer": f"{plan.tokenizer} {renderer.codec(None).digest}",
-        "settings": dict(settings),
-        "rows a slice": plan.rows,
-        "input": [[file.path, file.size, file.changed] for file in plan.files],
-    }
-
-
-def _slices(plan: Plan) -> Iterator[Slice]:
-    column = plan.settings.messages
-    return slices(plan.files, (*((column,) if column else NAMES), TOOLS), plan.rows)
 
 
 class _Missing(Iterator[Slice]):
