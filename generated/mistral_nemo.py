@@ -182,7 +182,8 @@ class MistralNemo(Renderer):
         return Response(
             Either((Hole("content"),), ()),
             Calls(
-                BareCall("name", "arguments"),
+                BareCall("name", "arguments", "id"),
+                between=", ",
                 open=Anchor("[TOOL_CALLS]", post="["),
                 close=Anchor("]"),
             ),

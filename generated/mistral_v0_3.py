@@ -186,7 +186,8 @@ class MistralV03(Renderer):
         return Response(
             Either((Blank(" "), Hole("content", "strip")), ()),
             Calls(
-                BareCall("name", "arguments"),
+                BareCall("name", "arguments", "id"),
+                between=", ",
                 open=Anchor("[TOOL_CALLS]", post=" ["),
                 close=Anchor("]"),
             ),

@@ -83,6 +83,17 @@ def test_small_messages_come_back(name: str) -> None:
     assert found
 
 
+@pytest.mark.parametrize("name", formats())
+def test_calls_come_back(name: str) -> None:
+    case = next(cases(name))
+    with_calls = [item for item in small_messages(case.renderer) if "tool_calls" in item]
+    # One and two calls, without content and with some, and hostile arguments.
+    for item in (*with_calls[:8], *with_calls[-6:]):
+        completion = case.completion(item)
+        if completion is not None and (completion.calls or not case.reads_calls()):
+            check_round_trip(case, completion)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

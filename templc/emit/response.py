@@ -153,7 +153,7 @@ def _calls(calls: Calls) -> _Node:
 def _shape(calls: Calls) -> _Node:
     shape = calls.call
     if isinstance(shape, BareCall):
-        return _call("BareCall", shape.name, shape.arguments)
+        return _call("BareCall", shape.name, shape.arguments, *([shape.id] if shape.id else []))
     edges = (_anchor(shape.open), _anchor(shape.close))
     match shape:
         case JsonCall():

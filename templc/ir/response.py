@@ -156,7 +156,8 @@ class _Derive:
                 return None
             shape = PythonCalls(replace(sections[0], pre=""), closers[0])
             return Calls(shape, before, alone)
-        spaces = "".join(part.text for part in between if isinstance(part, Blank)) + leading
+        # Inside a section nothing but calls is meant, so text may part them there.
+        spaces = _glue(between, texts=bool(sections)) + leading
         return Calls(
             call=shape,
             before=before + ("" if sections else leading),
@@ -190,6 +191,17 @@ class _Derive:
                     found.append(part)
                     space = Separator("", "")
         return (*found, *([Blank(space.before)] if space.before else []))
+
+
+def _glue(parts: tuple[Shape, ...], *, texts: bool) -> str:
+    """What stands between two calls: white space, with `texts` also what else is written there."""
+    found = ""
+    for part in parts:
+        if isinstance(part, Blank):
+            found += part.text
+        elif isinstance(part, Anchor) and texts:
+            found += part.pre + part.core + part.post
+    return found
 
 
 def _spacing(parts: list[_Part]) -> tuple[str, str]:

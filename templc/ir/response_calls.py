@@ -108,8 +108,9 @@ def _as_json(run: _Run, quoted: set[str], literals: Literals) -> tuple[CallShape
         literals.tail(last[last.rindex("}") + 1 :]),
     )
     keys = _keys(_spelled(run, quoted, first.index("{"), last.rindex("}") + 1))
-    if first.startswith("{") and last.endswith("}") and {"name", "arguments"} <= keys.keys():
-        return BareCall(keys["name"], keys["arguments"]), ""
+    before, behind = first[: first.index("{")], last[last.rindex("}") + 1 :]
+    if not (before + behind).strip() and {"name", "arguments"} <= keys.keys():
+        return BareCall(keys["name"], keys["arguments"], keys.get("id", "")), before
     if opening is None or closing is None or "name" not in keys or "arguments" not in keys:
         return None
     open_anchor = replace(opening[1], post=opening[2])

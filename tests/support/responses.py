@@ -231,11 +231,9 @@ def small_messages(renderer: Renderer) -> Iterator[dict[str, Any]]:
     """Every small message over the format's own literals: one or two of them in each field, up to two calls."""
     texts = literals(renderer)
     pairs = [first + second for first in texts for second in texts]
-    call = {"id": "functions.f:1", "function": {"name": "f", "arguments": '{"k": "v"}'}}
-    other = {
-        "id": "functions.get-it.v2:2",
-        "function": {"name": "get-it.v2", "arguments": '{"n":1}'},
-    }
+    ids = _ids(renderer)
+    call = {"id": ids[0], "function": {"name": "f", "arguments": '{"k": "v"}'}}
+    other = {"id": ids[1], "function": {"name": "get-it.v2", "arguments": '{"n":1}'}}
     call_lists: list[list[dict[str, Any]]] = [[], [call], [call, other]]
     for content in dict.fromkeys(pairs):
         for calls in call_lists:
@@ -246,6 +244,17 @@ def small_messages(renderer: Renderer) -> Iterator[dict[str, Any]]:
             yield message(content, reasoning, [])
     for text in texts:
         yield message("a", None, [with_arguments(call, text)])
+
+
+def _ids(renderer: Renderer) -> tuple[str, str]:
+    """Ids of two calls as Kimi builds them, or of nine characters where the format accepts no other."""
+    call = {"id": "functions.f:1", "function": {"name": "f", "arguments": {}}}
+    try:
+        renderer.render_text([USER, message("", None, [call])])
+    except MessageError as error:
+        if "9 characters" in error.message:
+            return "call00001", "call00002"
+    return "functions.f:1", "functions.get-it.v2:2"
 
 
 def message(content: str, reasoning: str | None, calls: list[dict[str, Any]]) -> dict[str, Any]:

@@ -87,8 +87,8 @@ class Reading:
                 call = self._fields(shape, text)
             case ArgumentCall():
                 call = self._arguments(shape, text)
-            case BareCall(name, arguments):
-                inner = JsonCall(shape.open, shape.close, name, arguments)
+            case BareCall(name, arguments, id):
+                inner = JsonCall(shape.open, shape.close, name, arguments, id)
                 call = self._json(inner, self.alphabet.outside("{" + text + "}"))
         return self._known(call)
 

@@ -98,6 +98,7 @@ class BareCall:
 
     name: str = "name"
     arguments: str = "arguments"
+    id: str = ""
 
     @property
     def open(self) -> Anchor:
@@ -124,7 +125,7 @@ class Calls:
     """Tool calls, none or more.
 
     before, alone: the separator before the first one where there is content, and where there is none. between: the
-    separator of two calls. open, close: what stands around them all.
+    separator of two calls, white space unless there is an `open`. open, close: what stands around them all.
     """
 
     call: CallShape

@@ -286,7 +286,7 @@ class Machine:
         if match is None:
             return False
         way = self.state.exits[match[0]]
-        self._drop_junk()
+        self._drop_junk(way.pre)
         if way.kind == "stop":
             self.record.note(
                 "open_section",
@@ -297,11 +297,12 @@ class Machine:
         self._take(way)
         return True
 
-    def _drop_junk(self) -> None:
+    def _drop_junk(self, meant: str = "") -> None:
+        """Text between calls is lost, unless it is what the format writes there."""
         junk, self._junk = "".join(self._junk), []
         start = self.position - len(junk)
         self.record.span(start, self.position, "scaffold")
-        if junk.strip():
+        if junk.strip() not in ("", meant.strip()):
             self.record.error(
                 "junk_in_section", "there is text between calls", start, self.position, junk
             )

@@ -316,7 +316,9 @@ class _Builder:
         pre = calls.before or opening.pre
         way = Exit("section", opening.core, pre, alone, opening.post, target)
         exits.setdefault(opening.core, way)
-        exits.setdefault(core, Exit("call", core, target=target, calls=calls))
+        # A brace outside of the section is text.
+        if not isinstance(calls.call, BareCall):
+            exits.setdefault(core, Exit("call", core, target=target, calls=calls))
 
     def _behind_calls(self, state: State, places: list[Place]) -> None:
         for path, at in places:
