@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import templc.mint
 from templc.recipes import multi_turn_rl, turn_rewards
 from templc.recipes.connect import Service
 from templc.recipes.multi_turn_rl import Episode, Plan
@@ -96,11 +97,10 @@ def test_the_second_recipe_runs_on_the_server(
 # The documents name the weights, which the client has stopped to do.
 @pytest.mark.filterwarnings("ignore:The 'name' parameter:DeprecationWarning")
 def test_the_loop_of_the_documents_runs_as_written(server: Server) -> None:
+    assert templc.mint.install()
     import mint
     from mint import types
     from mint.renderers import get_renderer
-
-    import templc.mint
 
     service_client = mint.ServiceClient(base_url=server.url)
     training_client = service_client.create_lora_training_client(base_model=server.model, rank=8)
@@ -108,23 +108,16 @@ def test_the_loop_of_the_documents_runs_as_written(server: Server) -> None:
     sampling_client = training_client.save_weights_and_get_sampling_client(name="loop")
     renderer = get_renderer("qwen3_instruct")
     messages = [{"role": "user", "content": "What comes after 1?"}]
-    for _ in range(2):
+    for question in ("What comes after 2?", "What comes after 3?"):
         tokens = renderer.render(messages, tokenizer)
         prompt = types.ModelInput.from_ints(tokens=tokens)
         params = types.SamplingParams(max_tokens=4, seed=3, stop=renderer.stop_token_ids(tokenizer))
-        sequence = (
-            sampling_client.sample(prompt, num_samples=1, sampling_params=params)
-            .result()
-            .sequences[0]
-        )
-        assert len(sequence.tokens) == len(sequence.logprobs) <= 4
-        messages.append(
-            {
-                "role": "assistant",
-                "content": tokenizer.decode(sequence.tokens, skip_special_tokens=True),
-            }
-        )
-        messages.append({"role": "user", "content": "What comes after 2?"})
-    assert (
-        templc.mint.install() and requests(server, "sample")[-1]["sampling_params"]["stop_tokens"]
-    )
+        result = sampling_client.sample(prompt, num_samples=1, sampling_params=params).result()
+        sampled = result.sequences[0].tokens
+        assert 0 < len(sampled) == len(result.sequences[0].logprobs) <= 4
+        answer = tokenizer.decode(sampled, skip_special_tokens=True)
+        messages.append({"role": "assistant", "content": answer})
+        messages.append({"role": "user", "content": question})
+    last = requests(server, "sample")[-1]
+    assert tokens_of(last["prompt"]) == list(tokens)
+    assert last["sampling_params"]["stop_tokens"] == [151645, 151643]
