@@ -91,6 +91,8 @@ def within(what: str, call: Callable[[], T], seconds: float, url: str | None = N
 def _local(base_model: str, folder: Path, rank: int) -> tuple[Any, Any]:
     import templc.local
 
+    # Bars of their own would tear the progress display.
+    importlib.import_module("transformers.utils.logging").disable_progress_bar()
     small = base_model == "tiny"
     if small:
         from templc.local.tiny import tiny

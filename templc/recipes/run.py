@@ -70,7 +70,7 @@ class Run:
         _replace(self.folder / "progress.svg", chart(series, "step"))
         _replace(self.folder / "checkpoint.json", json.dumps({"step": step, "path": saved.path}))
         shown = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-        self._console.print(f"step {step}  {shown}", highlight=False)
+        self._console.print(f"step {step}  {shown}", highlight=False, soft_wrap=True)
 
 
 def _replace(path: Path, text: str) -> None:

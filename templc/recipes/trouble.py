@@ -23,6 +23,8 @@ class ServiceError(TemplcError):
 
 def explained(what: str, error: Exception, url: str | None) -> ServiceError:
     """The message for whatever a client raised; url: of the server, None where there is none."""
+    if isinstance(error, TemplcError):
+        return ServiceError(f"{what} failed: {error.message}", help=error.help)
     text = (str(error) or repr(error)).splitlines()[0][:_LONGEST]
     status = getattr(error, "status_code", None)
     if status in (401, 403):

@@ -44,7 +44,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(taught: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running server; its log is shown when it cannot be started."""
-    made = Server(tmp_path_factory.mktemp("server"), str(taught), limits=Limits(adapters=6, rank=8))
+    made = Server(tmp_path_factory.mktemp("server"), str(taught), limits=Limits(adapters=3, rank=8))
     with made as running:
         yield running
 

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from templc.recipes import multi_turn_rl
 from templc.recipes.connect import Service, connect
+from templc.recipes.run import Run
 from templc.recipes.serving import Server, running
 from templc.recipes.trouble import ServiceError
 from tests.server.conftest import PLAN
@@ -73,64 +75,59 @@ def test_samples_that_do_not_come_are_given_up(
     assert len(multi_turn_rl.rollout(service, sampler, PLAN, seed=1)) == PLAN.group_size
 
 
-def command(server: Server, folder: Path) -> list[str]:
-    flags = {
-        "--base-url": server.url, "--base-model": server.model, "--rank": 8, "--warm-up": 0, "--steps": 3,
-        "--turns": PLAN.turns, "--group-size": 16, "--folder": folder,
-    }  # fmt: skip
+def module(name: str, flags: dict[str, object]) -> list[str]:
+    """The command line of a recipe."""
     words = [str(word) for pair in flags.items() for word in pair]
-    return [sys.executable, "-m", "templc.recipes.multi_turn_rl", *words]
+    return [sys.executable, "-m", f"templc.recipes.{name}", *words]
 
 
 def steps(folder: Path) -> list[str]:
-    path = folder / "metrics.jsonl"
-    return path.read_text().splitlines() if path.exists() else []
+    return (folder / "metrics.jsonl").read_text().splitlines()
 
 
 def test_a_server_that_dies_ends_the_run_which_goes_on_with_the_next_server(
-    server: Server, tmp_path: Path
+    service: Service, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "told"
-    with told.open("w") as file:
-        run = subprocess.Popen(command(server, tmp_path), stderr=file, stdout=subprocess.DEVNULL)
-    limit = time.monotonic() + 120
-    while not steps(tmp_path) and run.poll() is None and time.monotonic() < limit:
-        time.sleep(0.1)
-    first = steps(tmp_path)
-    server.kill()
-    with soon():
-        assert run.wait(60) == 1, told.read_text()
-    said = told.read_text()
-    assert said.count("error: ") == 1 and "Traceback" not in said
-    assert (
-        f"the server at {server.url} has gone: " in said and "help: the run can be resumed" in said
-    )
+    died: list[float] = []
+    finished = Run.finished
 
-    serve = [sys.executable, "-m", "templc.recipes.server", "--folder", str(server.folder)]
-    again = [
-        "--port",
-        server.port,
-        "--base-model",
-        server.model,
-        "--adapters",
-        6,
-        "--rank",
-        8,
-        "--detach",
-    ]
-    started = subprocess.run(
-        [*serve, *map(str, again)], capture_output=True, text=True, timeout=240
-    )
+    def then_die(run: Run, step: int, metrics: dict[str, Any]) -> None:
+        finished(run, step, metrics)
+        server.kill()
+        died.append(time.monotonic())
+
+    monkeypatch.setattr(Run, "finished", then_die)
+    with pytest.raises(ServiceError) as caught:
+        multi_turn_rl.learn(service, PLAN, tmp_path, 2)
+    assert time.monotonic() - died[0] < 15
+    assert f"the server at {server.url} has gone: " in str(caught.value)
+    assert "help: the run can be resumed" in str(caught.value)
+    first = steps(tmp_path)
+
+    limits = {"--adapters": 3, "--rank": 8, "--port": server.port}
+    serve = module("server", {"--folder": server.folder, "--base-model": server.model, **limits})
+    started = subprocess.run([*serve, "--detach"], capture_output=True, text=True, timeout=240)
     assert started.returncode == 0 and f"seconds: {server.url}\n" in started.stdout, started.stderr
     known = running(server.folder)
     assert known is not None
     try:
-        done = subprocess.run(
-            command(server, tmp_path), capture_output=True, text=True, timeout=240
-        )
+        where = {
+            "--base-url": server.url,
+            "--base-model": server.model,
+            "--folder": tmp_path,
+            "--rank": 8,
+        }
+        size = {
+            "--turns": PLAN.turns,
+            "--group-size": PLAN.group_size,
+            "--steps": 2,
+            "--warm-up": 0,
+        }
+        recipe = module("multi_turn_rl", {**where, **size})
+        done = subprocess.run(recipe, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr
         rows = [json.loads(line) for line in steps(tmp_path)]
-        assert [row["step"] for row in rows] == [0, 1, 2] and steps(tmp_path)[: len(first)] == first
+        assert [row["step"] for row in rows] == [0, 1] and steps(tmp_path)[:1] == first
         assert max(row["gap"] for row in rows) < 1e-4
     finally:
         stopped = subprocess.run([*serve, "--stop"], capture_output=True, text=True, timeout=60)
