@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import torch
 import templc
 from templc.local import StaleState
 from templc.local.losses import LOSSES
+from templc.local.policy import Lora, Policy
 from templc.local.types import AdamParams, Datum, ModelInput, SamplingParams
 from templc.tinker.datum import batch
 from tests.support import tiny
@@ -117,6 +120,29 @@ def test_one_merged_datum_is_the_sum_of_its_turns(shared: Any, loss: str) -> Non
     assert float((slope - slopes).norm() / slope.norm()) < 1e-4
 
 
+def test_a_loss_of_ones_own_has_the_gradient_of_the_same_loss_built_in(shared: Any) -> None:
+    data = batch([rollout(shared)], [[1.0, -2.0, 0.5]])
+
+    def own(data: Any, logprobs: list[torch.Tensor]) -> tuple[torch.Tensor, dict[str, float]]:
+        [given] = [one.loss_fn_inputs for one in data]
+        old, advantages, weights = (
+            torch.tensor(given[name].tolist()) for name in ("logprobs", "advantages", "weights")
+        )
+        ratio = torch.where(weights != 0, logprobs[0] - old, 0.0).exp()
+        return -(weights * advantages * ratio).sum(), {"largest": float(ratio.detach().max())}
+
+    _, built_in = gradients(shared, data, "importance_sampling")
+    for parameter in shared.policy.trained.values():
+        parameter.grad = None
+    found = shared.forward_backward_custom(data, own).result()
+    slope = torch.cat([parameter.grad.flatten() for parameter in shared.policy.trained.values()])
+    assert float((slope - built_in).norm() / built_in.norm()) < 1e-4
+    assert (
+        found.metrics["largest"] >= 1.0
+        and len(found.loss_fn_outputs[0]["logprobs"]) == data[0].model_input.length
+    )
+
+
 def test_sampled_and_trained_log_probabilities_are_the_same(shared: Any) -> None:
     """An off-by-one error anywhere between renderer, datum and loss cannot pass this."""
     [datum] = batch([rollout(shared)], [1.0])
@@ -220,6 +246,22 @@ def test_a_conversation_forwards_each_token_once(shared: Any) -> None:
     last = traj.turns[-1]
     # The last sampled token goes through the layers only when something follows it.
     assert shared.policy.forwarded - start == last.end - 1
+
+
+def test_a_hub_that_cannot_be_reached_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{port}")
+    began = time.monotonic()
+    with pytest.raises(
+        templc.OptionError,
+        match="`no/such` is neither a folder nor in the cache, and the hub cannot",
+    ):
+        Policy.load("no/such", Lora(rank=8))
+    assert time.monotonic() - began < 5
 
 
 def test_a_model_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def test_every_block_is_tested() -> None:
     assert README.count("```") == 2 * len(blocks())
 
 
-def test_the_set_up_commands_are_two_and_name_what_exists() -> None:
-    demo, tests = (
+def test_the_set_up_commands_are_three_and_name_what_exists() -> None:
+    demo, tests, server = (
         line for text in of("sh") for line in text.splitlines() if line.startswith(SETUP)
     )
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
@@ -96,7 +96,8 @@ def test_the_set_up_commands_are_two_and_name_what_exists() -> None:
     ]
     assert demo == SETUP + '".[demo]" && .venv/bin/templc render qwen3_instruct'
     assert tests == SETUP + '".[test]" && .venv/bin/python -m pytest -n 2'
-    assert {"demo", "test"} <= extras.keys()
+    assert server == SETUP + '".[server-test]" && .venv/bin/python -m pytest tests/server'
+    assert {"demo", "test", "server-test"} <= extras.keys()
 
 
 def test_the_set_up_command_shows_tokens(folder: Path) -> None:

@@ -11,12 +11,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import urllib.error
+import urllib.request
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
+from huggingface_hub import constants, try_to_load_from_cache
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -64,6 +68,7 @@ class Policy:
     @classmethod
     def load(cls, name: str, lora: Lora) -> Policy:
         """From a folder or a hub name. OptionError where there is no such model."""
+        _findable(name)
         try:
             base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
             tokenizer = _tokenizer(name)
@@ -151,6 +156,23 @@ class Policy:
             yield
         finally:
             self.restore(own)
+
+
+def _findable(name: str) -> None:
+    """OptionError for a hub name that is neither cached nor to be had: the hub's client would try for a minute."""
+    if Path(name).exists() or constants.HF_HUB_OFFLINE:
+        return
+    try:
+        if try_to_load_from_cache(name, "config.json") is not None:
+            return
+        urllib.request.urlopen(constants.ENDPOINT, timeout=5).close()
+    except (urllib.error.HTTPError, ValueError):
+        return  # the hub answers, or this is no name of it: loading says the rest
+    except OSError as error:
+        raise OptionError(
+            f"the model `{name}` is neither a folder nor in the cache, and the hub cannot be reached: {error}",
+            help="give the folder of a saved model, or a hub name that is in the cache",
+        ) from error
 
 
 @functools.lru_cache(maxsize=4)

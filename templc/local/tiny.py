@@ -20,23 +20,28 @@ VOCABULARY = 151936
 _FIRST_PLAIN = 151657
 
 
-def tiny(folder: str | Path, *, seed: int = 0, tokenizer: Any = None) -> Path:
-    """Make the model in a folder, unless it is there; tokenizer: a fast one to save instead of building it."""
+def tiny(
+    folder: str | Path, *, seed: int = 0, tokenizer: Any = None, hidden: int = 64, layers: int = 2
+) -> Path:
+    """Make the model in a folder, unless it is there; tokenizer: a fast one to save instead of building it.
+
+    hidden: width of the layers, a multiple of 64.
+    """
     path = Path(folder)
     if not (path / "config.json").exists():
         (tokenizer or _tokenizer()).save_pretrained(str(path))
-        _model(seed).save_pretrained(str(path))
+        _model(seed, hidden, layers).save_pretrained(str(path))
     return path
 
 
-def _model(seed: int) -> Any:
+def _model(seed: int, hidden: int, layers: int) -> Any:
     config = Qwen3Config(
         vocab_size=VOCABULARY,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        hidden_size=hidden,
+        intermediate_size=2 * hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=hidden // 16,
+        num_key_value_heads=hidden // 32,
         head_dim=16,
         max_position_embeddings=4096,
         tie_word_embeddings=False,

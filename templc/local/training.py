@@ -11,9 +11,9 @@ Losses are sums over tokens, as in Tinker. Gradients add up until `optim_step`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import torch
 
@@ -24,7 +24,11 @@ from templc.local.sampling import SamplingClient
 from templc.local.types import ForwardBackwardOutput, Future, OptimStepResponse, Saved, Tensor
 from templc.runtime.errors import OptionError
 
-_NEEDED = {"cross_entropy": ("target_tokens", "weights")}
+CustomLoss: TypeAlias = Callable[
+    [Sequence[Any], list[torch.Tensor]], tuple[torch.Tensor, Mapping[str, float]]
+]
+
+_NEEDED = {"cross_entropy": ("target_tokens", "weights"), "custom": ("target_tokens",)}
 _RL_NEEDED = ("target_tokens", "logprobs", "advantages")
 _KNOWN = frozenset({"target_tokens", "weights", "logprobs", "advantages"})
 
@@ -77,6 +81,26 @@ class TrainingClient:
     ) -> Future[ForwardBackwardOutput]:
         """As `forward_backward`."""
         return self.forward_backward(data, loss_fn, loss_fn_config)
+
+    def forward_backward_custom(
+        self, data: Sequence[Any], loss_fn: CustomLoss
+    ) -> Future[ForwardBackwardOutput]:
+        """Add the gradients of a loss of one's own; its metrics are those of the result.
+
+        `loss_fn(data, logprobs)` gets a tensor a datum, one entry a target token, and gives loss and metrics.
+        """
+        checked = [(one.model_input.to_ints(), _columns(one, "custom")) for one in data]
+        logprobs = [self.policy.logprobs(ids, given["target_tokens"]) for ids, given in checked]
+        loss, metrics = loss_fn(data, logprobs)
+        loss.backward()  # type: ignore[no-untyped-call]
+        outputs = [{"logprobs": Tensor(one.tolist())} for one in logprobs]
+        return Future(ForwardBackwardOutput(outputs, dict(metrics)))
+
+    async def forward_backward_custom_async(
+        self, data: Sequence[Any], loss_fn: CustomLoss
+    ) -> Future[ForwardBackwardOutput]:
+        """As `forward_backward_custom`."""
+        return self.forward_backward_custom(data, loss_fn)
 
     def optim_step(self, adam_params: Any) -> Future[OptimStepResponse]:
         """One step of AdamW along the gradients so far; every earlier state becomes stale."""

@@ -1,7 +1,6 @@
-"""What a conversation of T turns costs in tokens: rendered anew at each turn, or extended. A benchmark and a picture.
+"""What a conversation of T turns costs in tokens: rendered anew at each turn, or extended. Tables and a picture.
 
     python -m templc.recipes.cost --picture cost.svg
-    python -m templc.recipes.cost --seconds              # also the time of forwarding, on a random model
 
 Counts are exact and do not depend on a model. Naive forwards prompt and answer of every turn from the start; with
 turns of one size that is (T + 1) / 2 times the tokens of extension. A format that rewrites history (qwen3) keeps, when
@@ -10,7 +9,6 @@ it is rendered faithfully, only the tokens before the first that differs.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,7 @@ from templc.recipes.picture import chart
 from templc.tinker.datum import Sample, batch, merged
 
 QUESTION = {"role": "user", "content": "Take the next step, say what you see, and stop there."}
-TURNS = (1, 2, 4, 8, 16, 32)
+MOST = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,71 +100,65 @@ ANSWERS = {
     "qwen3": "<think>\nLeft or right?\n</think>\n\nI see a door on the left and go on to it.<|im_end|>",
 }
 
+# Ways to go on, as fields of `Table`: what is compared for each format.
+WAYS = {
+    "qwen3_instruct": {"anew": "naive", "extended": "extended"},
+    "qwen3": {"anew": "naive", "faithful": "faithful", "as sampled": "extended"},
+}
 
-def report(tables: Sequence[Table]) -> str:
-    """The counts as a table in text."""
-    lines = ["turns  naive forwarded  faithful  extended  ratio  data faithful / extended"]
+
+def report(format: str, tables: Sequence[Table]) -> str:
+    """The counts as a Markdown table; a cell has one count for each way to go on."""
+    ways = WAYS[format]
+    measures = {
+        "rendered and tokenized": "rendered",
+        "forwarded": "forwarded",
+        "trained": "trained",
+        "data": "data",
+    }
+    head = ["turns", *measures, "forwarded anew to extended"]
+    lines = [
+        f"{format}: {' / '.join(ways)}",
+        "",
+        f"| {' | '.join(head)} |",
+        "| --- " * len(head) + "|",
+    ]
     for one in tables:
-        lines.append(
-            f"{one.turns:5}  {one.naive.forwarded:15}  {one.faithful.forwarded:8}  {one.extended.forwarded:8}  "
-            f"{one.ratio:5.2f}  {one.faithful.data} / {one.extended.data}"
-        )
+        costs = [getattr(one, name) for name in ways.values()]
+        cells = [
+            " / ".join(str(getattr(cost, name)) for cost in costs) for name in measures.values()
+        ]
+        lines.append(f"| {one.turns} | {' | '.join(cells)} | {one.ratio:.2f} |")
     return "\n".join(lines)
 
 
 def picture() -> str:
-    """The ratio of forwarded tokens over 1 to 32 turns, and the tokens that each way forwards."""
-    tables = [table("qwen3_instruct", ANSWERS["qwen3_instruct"], 1 + turns) for turns in range(32)]
-    return chart(
-        {
-            "tokens forwarded, rendered anew at each turn": [t.naive.forwarded for t in tables],
-            "tokens forwarded, extended": [t.extended.forwarded for t in tables],
-            "ratio": [t.ratio for t in tables],
-        },
-        "turns behind the first",
-    )
-
-
-def timed(folder: Path, turns: int) -> tuple[float, float]:
-    """Seconds to score all answers of a conversation on a random model: anew at each turn, and extended."""
-    from templc.local import ServiceClient
-    from templc.local.tiny import tiny
-
-    client = ServiceClient(folder, threads=1).create_lora_training_client(
-        str(tiny(folder / "tiny"))
-    )
-    renderer = templc.get_renderer("qwen3_instruct", client.get_tokenizer())
-    ids = client.get_tokenizer().encode(ANSWERS["qwen3_instruct"])
-    trajectory = renderer.start([QUESTION])
-    parts = [list(trajectory.tokens)]
-    for _ in range(turns):
-        trajectory.sampled(ids)
-        parts[-1] += ids
-        parts.append(list(trajectory.add([QUESTION])))
-    start = time.perf_counter()
-    for turn in range(turns):
-        client.forward([token for part in parts[: turn + 1] for token in part])
-    middle, state = time.perf_counter(), None
-    for part in parts[:turns]:
-        state = client.forward(part, extends=state)
-    return middle - start, time.perf_counter() - middle
+    """The tokens that each way forwards over 1 to 32 turns, and how many times as many rendering anew does."""
+    found = {
+        name: [table(name, answer, 1 + n) for n in range(MOST)] for name, answer in ANSWERS.items()
+    }
+    panels: dict[str, Any] = {
+        f"tokens forwarded, {name}": {
+            way: [getattr(one, known).forwarded for one in found[name]]
+            for way, known in ways.items()
+        }
+        for name, ways in WAYS.items()
+    }
+    panels["forwarded anew for each that is forwarded extended, qwen3_instruct"] = [
+        one.ratio for one in found["qwen3_instruct"]
+    ]
+    return chart(panels, "turns", first=1)
 
 
 @click.command()
 @click.option("--picture", "path", type=click.Path(path_type=Path), help="write an SVG file")
-@click.option("--seconds", is_flag=True, help="measure time too")
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("run"))
-def main(path: Path | None, seconds: bool, folder: Path) -> None:
+def main(path: Path | None) -> None:
     """Count what conversations of 1 to 32 turns cost."""
     for format, answer in ANSWERS.items():
-        print(f"{format}\n{report([table(format, answer, turns) for turns in TURNS])}\n")
+        tables = [table(format, answer, 1 + turns) for turns in range(MOST)]
+        print(report(format, tables), end="\n\n")
     if path:
         path.write_text(picture(), encoding="utf-8")
-    for turns in TURNS if seconds else ():
-        naive, extended = timed(folder, turns)
-        print(
-            f"{turns:2} turns: {naive:.2f} s anew, {extended:.2f} s extended, {naive / extended:.2f}x"
-        )
 
 
 if __name__ == "__main__":

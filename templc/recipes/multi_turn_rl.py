@@ -21,12 +21,10 @@ from typing import Any
 import click
 
 import templc
-from templc.recipes.connect import Service, connect, within
+from templc.recipes.connect import Service, connect
 from templc.recipes.run import Run, ended, options
 from templc.runtime.trajectory import Trajectory
 from templc.tinker.datum import batch
-
-SAMPLING = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +82,12 @@ def rollout(service: Service, sampler: Any, plan: Plan, seed: int) -> list[Episo
             prompt = service.types.ModelInput.from_ints(tokens=list(episode.trajectory.tokens))
             futures.append(sampler.sample(prompt, num_samples=1, sampling_params=params))
         for episode, future in zip(episodes, futures, strict=True):
-            found = within("sampling", future.result, SAMPLING).sequences[0]
+            found = service.wait("sampling", future.result).sequences[0]
             parsed = episode.trajectory.sampled(found.tokens, found.logprobs)
             answer = str(parsed.message.get("content") or "")
-            episode.rewards.append(episode.env.reward(turn, answer))
+            # What was cut off is no answer, even if it starts like one.
+            closed = episode.trajectory.turns[-1].closed
+            episode.rewards.append(episode.env.reward(turn, answer) if closed else 0.0)
             if turn + 1 < plan.turns:
                 episode.trajectory.add([episode.env.question(turn + 1)])
     return episodes
@@ -106,10 +106,8 @@ def centred(episodes: Sequence[Episode], group_size: int) -> list[list[float]]:
 def train(service: Service, data: list[Any], plan: Plan, loss: str) -> dict[str, float]:
     """One step over data. gap: the largest difference between sampled and trained log probabilities."""
     training, adam = service.training, service.types.AdamParams(learning_rate=plan.learning_rate)
-    work = within(
-        "training", lambda: training.forward_backward(data, loss_fn=loss).result(), SAMPLING
-    )
-    within("the optimiser step", lambda: training.optim_step(adam).result(), SAMPLING)
+    work = service.wait("training", lambda: training.forward_backward(data, loss_fn=loss).result())
+    service.wait("the optimiser step", lambda: training.optim_step(adam).result())
     total, gap, count = 0.0, 0.0, 0.0
     # Worked out here, for some services return no metrics.
     for datum, output in zip(data, work.loss_fn_outputs, strict=True):
@@ -150,9 +148,8 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
         warm_up(service, plan)
     for step in run.remaining():
         began = time.monotonic()
-        sampler = within(
-            "saving the weights", service.training.save_weights_and_get_sampling_client, SAMPLING
-        )
+        save = service.training.save_weights_and_get_sampling_client
+        sampler = service.wait("saving the weights", save)
         episodes = rollout(service, sampler, plan, seed=100_000 * (step + 1))
         trajectories = [episode.trajectory for episode in episodes]
         data = batch(trajectories, centred(episodes, plan.group_size), types=service.types)
@@ -173,15 +170,16 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
 @click.option("--group-size", default=16, help="episodes for each")
 @click.option("--turns", default=3)
 @click.option("--warm-up", default=40, help="supervised steps first; 0 for a model that can count")
-def main(base_url: str, base_model: str, name: str, rank: int, learning_rate: float, folder: Path,
+def main(base_url: str, base_model: str, name: str, rank: int, learning_rate: float, patience: float, folder: Path,
          loss: str, steps: int, groups: int, group_size: int, turns: int, warm_up: int) -> None:  # fmt: skip
     """Train a model to count on, several turns an episode."""
     plan = Plan(name, loss, learning_rate, groups, group_size, turns, warm_up=warm_up)
-    ended(
-        lambda: print(
-            learn(connect(base_url, base_model, folder, rank=rank), plan, folder, steps).rows[-1]
-        )
-    )
+
+    def work() -> None:
+        service = connect(base_url, base_model, folder, rank=rank, patience=patience)
+        print(learn(service, plan, folder, steps).rows[-1])
+
+    ended(work)
 
 
 if __name__ == "__main__":

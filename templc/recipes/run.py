@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from templc.recipes.connect import Service, within
+from templc.recipes.connect import PATIENCE, Service
 from templc.recipes.picture import chart
 from templc.runtime.errors import TemplcError
-
-SAVING = 120.0
 
 
 class Run:
@@ -40,7 +39,7 @@ class Run:
         if point.exists():
             known = json.loads(point.read_text(encoding="utf-8"))
             load = service.training.load_state_with_optimizer
-            within("loading the checkpoint", lambda: load(known["path"]).result(), SAVING)
+            service.wait("loading the checkpoint", lambda: load(known["path"]).result())
             self.done = known["step"] + 1
         self.rows = self._kept_rows()
         self._console = Console(stderr=True)
@@ -61,11 +60,9 @@ class Run:
 
     def finished(self, step: int, metrics: dict[str, Any]) -> None:
         """Write down a step and save the state behind it; the checkpoint is the last thing to change."""
-        saved = within(
-            "saving the state",
-            lambda: self.service.training.save_state(f"step-{step}").result(),
-            SAVING,
-        )
+        # A service takes a name only once, also from a run that was stopped behind it.
+        save, name = self.service.training.save_state, f"step-{step}-{time.time_ns() // 10**6}"
+        saved = self.service.wait("saving the state", lambda: save(name).result())
         self.rows.append({"step": step, **metrics})
         lines = "".join(json.dumps(row) + "\n" for row in self.rows)
         _replace(self.folder / "metrics.jsonl", lines)
@@ -73,7 +70,7 @@ class Run:
         _replace(self.folder / "progress.svg", chart(series, "step"))
         _replace(self.folder / "checkpoint.json", json.dumps({"step": step, "path": saved.path}))
         shown = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-        self._console.print(f"step {step}  {shown}", highlight=False)
+        self._console.print(f"step {step}  {shown}", highlight=False, soft_wrap=True)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -102,6 +99,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--format", "name", default="qwen3_instruct", help="of the conversation"),
         click.option("--rank", default=16, help="of the adapter"),
         click.option("--learning-rate", default=4e-3, help="of the optimiser"),
+        click.option("--patience", default=PATIENCE, help="seconds to wait for an answer"),
         click.option("--folder", type=click.Path(path_type=Path), default=Path("run")),
     )):  # fmt: skip
         command = option(command)

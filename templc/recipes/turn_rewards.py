@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 import templc
-from templc.recipes.connect import Service, connect, within
-from templc.recipes.multi_turn_rl import SAMPLING, Plan, train
+from templc.recipes.connect import Service, connect
+from templc.recipes.multi_turn_rl import Plan, train
 from templc.recipes.run import Run, ended, options
 from templc.runtime.trajectory import Trajectory
 from templc.tinker.datum import batch
@@ -95,11 +95,8 @@ def scored(service: Service, renderer: templc.Renderer) -> list[Trajectory]:
     """All conversations with what the policy thinks of them now: the old policy of the loss."""
     blank = [written(conversation, renderer, None) for conversation in CONVERSATIONS]
     data = batch(blank, [1.0] * len(blank), types=service.types)
-    found = within(
-        "scoring",
-        lambda: service.training.forward(data, loss_fn="cross_entropy").result(),
-        SAMPLING,
-    )
+    forward = service.training.forward
+    found = service.wait("scoring", lambda: forward(data, loss_fn="cross_entropy").result())
     # Entry n is of token n + 1; nothing predicts the first.
     columns = [[0.0, *output["logprobs"].tolist()] for output in found.loss_fn_outputs]
     pairs = zip(CONVERSATIONS, columns, strict=True)
@@ -142,7 +139,8 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
         seconds = time.monotonic() - began
         run.finished(step, {"reward": mean, "tokens": tokens, **found, "seconds": seconds})
     save = service.training.save_weights_for_sampler
-    print("weights:", within("saving", lambda: save(name="turn-rewards").result(), SAMPLING).path)
+    saved = service.wait("saving", lambda: save(name="turn-rewards").result())
+    print("weights:", saved.path)
     return run
 
 
@@ -150,13 +148,15 @@ def learn(service: Service, plan: Plan, folder: Path, steps: int) -> Run:
 @options
 @click.option("--loss", default="ppo", help="or importance_sampling, cispo, dro")
 @click.option("--steps", default=2)
-def main(base_url: str, base_model: str, name: str, rank: int, learning_rate: float, folder: Path,
+def main(base_url: str, base_model: str, name: str, rank: int, learning_rate: float, patience: float, folder: Path,
          loss: str, steps: int) -> None:  # fmt: skip
     """Train on two conversations whose turns have rewards."""
     plan = Plan(name, loss, learning_rate)
 
     def work() -> None:
-        learn(connect(base_url, base_model, folder, rank=rank), plan, folder, steps)
+        learn(
+            connect(base_url, base_model, folder, rank=rank, patience=patience), plan, folder, steps
+        )
 
     ended(work)
 
