@@ -21,6 +21,7 @@ from templc.runtime.encoders import (
     mistral_tool,
     typescript,
 )
+from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.text import (
     after,
     after_last,
@@ -57,6 +58,8 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "coder_xml_python": lambda value, _: coder_xml(value, scalars="python"),
     "coder_xml_enum": lambda value, _: coder_xml(value, scalars="python", enum=True),
     "mistral_tool": lambda value, _: mistral_tool(value),
+    "python_def": lambda value, _: python_def(value),
+    "signature_json": lambda value, _: signature_json(value),
     "typescript": lambda value, _: typescript(value),
     "gemma": lambda value, _: gemma_value(value),
     "gemma_python": lambda value, _: gemma_python_value(value),

@@ -167,6 +167,20 @@ FILTERS: dict[str, Filter] = {
             runtime="mistral_tool",
         ),
         Filter(
+            "python_def",
+            "any",
+            "python_def({0})",
+            "a tool as Seed-OSS declares it: a Python function with a docstring",
+            runtime="python_def",
+        ),
+        Filter(
+            "signature_json",
+            "any",
+            "signature_json({0})",
+            "a tool as Hermes 2 Pro declares it: JSON whose description is a Python signature",
+            runtime="signature_json",
+        ),
+        Filter(
             "typescript",
             "any",
             "typescript({0})",

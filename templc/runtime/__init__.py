@@ -30,6 +30,8 @@ from templc.runtime.parser.grammar import PythonCalls as PythonCalls
 from templc.runtime.parser.grammar import Response as Response
 from templc.runtime.renderer import Info as Info
 from templc.runtime.renderer import Renderer as Renderer
+from templc.runtime.signatures import python_def as python_def
+from templc.runtime.signatures import signature_json as signature_json
 from templc.runtime.text import after as after
 from templc.runtime.text import after_last as after_last
 from templc.runtime.text import before as before
