@@ -117,6 +117,8 @@ class Scope:
         if first == "system" and self.reads_lead:
             ref = expr.Ref("lead", "system", rest)
             return self._part(value, ref, LEAD_FIELDS, "the leading system message")
+        if first == "systems" and not rest and self.place == "head" and not self.inside_fact:
+            return expr.Ref("systems", first), "flag"
         if first in self.hidden:
             self._hidden(value)
             return None
