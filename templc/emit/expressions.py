@@ -48,7 +48,9 @@ class Expressions:
         last = FILTERS[body.value.filters[-1].name] if body.value.filters else None
         if last is not None and last.parts:
             inner = self.value(expr.Value(ref, body.value.filters[:-1]))
-            return f"*{last.parts}({self.wrapper(ref)}, {inner})"
+            argument = body.value.filters[-1].argument
+            more = "" if argument is None else f", {literal(argument)}"
+            return f"*{last.parts}({self.wrapper(ref)}, {inner}{more})"
         if body.default is not None:
             text = f"{text} or {literal(body.default)}"
         return f"{self.wrapper(ref)}({text})"

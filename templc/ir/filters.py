@@ -16,8 +16,11 @@ from templc.runtime.encoders import (
     coder_xml,
     drop_spans,
     gemma_declaration,
+    gemma_declaration_parts,
     gemma_python_value,
+    gemma_python_value_parts,
     gemma_value,
+    gemma_value_parts,
     mistral_tool,
     typescript,
 )
@@ -32,6 +35,7 @@ from templc.runtime.text import (
     to_json,
     to_python,
 )
+from templc.runtime.trees import tree, tree_parts
 
 FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "strip": lambda value, _: value.strip(),
@@ -60,11 +64,21 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "mistral_tool": lambda value, _: mistral_tool(value),
     "python_def": lambda value, _: python_def(value),
     "signature_json": lambda value, _: signature_json(value),
+    "tree": tree,
     "typescript": lambda value, _: typescript(value),
     "gemma": lambda value, _: gemma_value(value),
     "gemma_python": lambda value, _: gemma_python_value(value),
     "gemma_declaration": lambda value, _: gemma_declaration(value),
 }
+
+
+PARTS: dict[str, Callable[[Callable[[str], str], Any, str], list[str]]] = {
+    "gemma": lambda kind, value, _: gemma_value_parts(kind, value),
+    "gemma_python": lambda kind, value, _: gemma_python_value_parts(kind, value),
+    "gemma_declaration": lambda kind, value, _: gemma_declaration_parts(kind, value),
+    "tree": tree_parts,
+}
+"""The filters whose text holds control tokens, in parts."""
 
 
 def passes(test: Test, value: Any) -> bool:

@@ -115,8 +115,8 @@ class Program:
     """A whole format.
 
     `leading`: the head writes a system message that stands first; `hoisting`: it reads all of them, or with
-    `replacing` the last one: it walks them, or asks whether there is one. `past` and `future` are the facts that the operations read; their order is the order of the
-    state's bits.
+    `replacing` the last one: it walks them, or asks whether there is one. `past` and `future` are the facts that the
+    operations read; their order is the order of the state's bits.
     """
 
     format: str

@@ -181,6 +181,16 @@ FILTERS: dict[str, Filter] = {
             runtime="signature_json",
         ),
         Filter(
+            "tree",
+            "any",
+            "tree({0}, {1})",
+            "a value as a tree of tags with X before each; None is left out",
+            argument=True,
+            runtime="tree",
+            parts="tree_parts",
+            example="^",
+        ),
+        Filter(
             "typescript",
             "any",
             "typescript({0})",

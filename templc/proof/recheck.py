@@ -98,7 +98,8 @@ class _Check:
             if not self.admits(name, role, pasts[-1]):
                 return
             pasts.append(self.after(name, role, pasts[-1]))
-        if self.gathers and "system" in roles[1:] or self.asks and "system" in roles[1:] and after != "system":
+        changes = self.gathers or (self.asks and after != "system")
+        if changes and "system" in roles[1:]:
             yield "beyond this checker: an added message changes the head"
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))

@@ -40,6 +40,8 @@ from templc.runtime.text import text_or_json as text_or_json
 from templc.runtime.text import text_or_python as text_or_python
 from templc.runtime.text import to_json as to_json
 from templc.runtime.text import to_python as to_python
+from templc.runtime.trees import tree as tree
+from templc.runtime.trees import tree_parts as tree_parts
 from templc.runtime.writer import Arguments as Arguments
 from templc.runtime.writer import CallId as CallId
 from templc.runtime.writer import Content as Content

@@ -340,10 +340,3 @@ def drop_spans(text: str, marks: str) -> str:
     """Text without what stands between two marks, which `marks` names with a blank between them."""
     opening, _, closing = marks.partition(" ")
     return "".join(part.partition(opening)[0] for part in text.split(closing))
-
-
-PARTS: Mapping[str, Callable[[Callable[[str], str], Any], list[str]]] = {
-    "gemma": gemma_value_parts,
-    "gemma_python": gemma_python_value_parts,
-    "gemma_declaration": gemma_declaration_parts,
-}

@@ -42,7 +42,9 @@ def python_def(tool: object) -> str:
     returned = _properties(function.get("returns"))
     if returned:
         lines.append("    Returns:")
-        lines += [f"    - {name} ({_short(spec)}): {_said(spec)}" for name, spec in returned.items()]
+        lines += [
+            f"    - {name} ({_short(spec)}): {_said(spec)}" for name, spec in returned.items()
+        ]
     else:
         lines += ["", ""][bool(properties) :]
     return "\n".join([*lines, '    """'])
