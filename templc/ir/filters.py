@@ -66,6 +66,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "signature_json": lambda value, _: signature_json(value),
     "tree": tree,
     "typescript": lambda value, _: typescript(value),
+    "typescript_closed": lambda value, _: typescript(value, last=""),
     "gemma": lambda value, _: gemma_value(value),
     "gemma_python": lambda value, _: gemma_python_value(value),
     "gemma_declaration": lambda value, _: gemma_declaration(value),

@@ -198,6 +198,13 @@ FILTERS: dict[str, Filter] = {
             runtime="typescript",
         ),
         Filter(
+            "typescript_closed",
+            "any",
+            'typescript({0}, last="")',
+            "as `typescript`, without a comma behind the last parameter",
+            runtime="typescript",
+        ),
+        Filter(
             "gemma",
             "any",
             "gemma_value({0})",

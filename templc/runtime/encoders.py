@@ -87,8 +87,8 @@ def mistral_tool(tool: object) -> str:
 # harmony: TypeScript
 
 
-def typescript(tool: object) -> str:
-    """`// description`, then `type NAME = (_: {...}) => any;` with one parameter a line."""
+def typescript(tool: object, *, last: str = ",") -> str:
+    """`// description`, then `type NAME = (_: {...}) => any;` with one parameter a line; `last` ends the last one."""
     function = function_of(tool)
     parameters = function.get("parameters") or _EMPTY
     head = f"// {function.get('description', '')}\ntype {function.get('name', '')} = "
@@ -96,13 +96,13 @@ def typescript(tool: object) -> str:
     if not properties:
         return f"{head}() => any;"
     required = parameters.get("required") or ()
-    lines = [_parameter(name, spec, required) for name, spec in properties.items()]
-    return f"{head}(_: {{\n{''.join(lines)}}}) => any;"
+    lines = ",\n".join(_parameter(name, spec, required) for name, spec in properties.items())
+    return f"{head}(_: {{\n{lines}{last}\n}}) => any;"
 
 
 def _parameter(name: str, spec: Json, required: Sequence[str]) -> str:
     comment = f"// {spec['description']}\n" if spec.get("description") else ""
-    return f"{comment}{name}{_mark(name, required)}: {_type(spec)}{_default(spec)},\n"
+    return f"{comment}{name}{_mark(name, required)}: {_type(spec)}{_default(spec)}"
 
 
 def _mark(name: str, required: Sequence[str]) -> str:
