@@ -79,6 +79,8 @@ class Expressions:
             case "tools" | "systems":
                 return f"out.{ref.scope}"
             case "item":
+                if ref.part.startswith("function."):
+                    return f"tool_text({ref.name}, {literal(ref.part.removeprefix('function.'))})"
                 parts = {"": "", "function": '["function"]'}
                 return f"{ref.name}{parts.get(ref.part, f'.{ref.part}')}"
         assert_never(ref.scope)

@@ -36,7 +36,12 @@ MESSAGE_FIELDS: dict[str, Type] = {
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
     "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text"},
     "arguments": {"name": "text", "value": "any"},
-    "tools": {"": "any", "function": "any"},
+    "tools": {
+        "": "any",
+        "function": "any",
+        "function.name": "text",
+        "function.description": "text",
+    },
     "systems": {"content": "text"},
 }
 LEAD_FIELDS: dict[str, Type] = {"": "present", "content": "text", "name": "text", "parts": "flag"}

@@ -304,6 +304,7 @@ _ITEMS = {
 }
 _ABOUT_MESSAGE: dict[Place, str] = {
     "head": "the head knows `system`, `tools` and the options",
-    "opener": "an opener is also the generation prompt, where there is no message yet: move it into `body`",
+    "opener": "an opener is also the generation prompt, where there is no message yet: move it into `body`, or"
+    " say under `prompt` what the prompt is",
     "prompt": "a prompt is written before its message is there: move it into `body`",
 }

@@ -23,6 +23,12 @@ def function_of(tool: object) -> Json:
     return inner if isinstance(inner, Mapping) else _EMPTY
 
 
+def tool_text(tool: object, key: str) -> str:
+    """A text of the inner part, such as its description; empty where it is missing or no text."""
+    found = function_of(tool).get(key)
+    return found if isinstance(found, str) else ""
+
+
 # Qwen3-Coder and Nemotron 3: XML
 
 
