@@ -100,7 +100,9 @@ class Expressions:
                 lines.append(text)
                 continue
             head += "not (" if isinstance(term, expr.Not) else "("
-            lines += [head, *(f"    {line}" for line in self.spread(inner, room - 4)), ")"]
+            whole = self.truth(inner)
+            nested = [whole] if columns(whole) <= room - 4 else self.spread(inner, room - 4)
+            lines += [head, *(f"    {line}" for line in nested), ")"]
         return lines
 
     def _at(self, cond: expr.Cond, level: int) -> str:

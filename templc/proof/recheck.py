@@ -202,7 +202,8 @@ class _Check:
         if isinstance(op, When):
             holds = self.holds(op.cond, facts, who)
             if holds is None:
-                return self.sign(op.cond, repr(facts), inner(op.then), inner(op.otherwise))
+                seen = [facts[one] for one in expr.leaves(op.cond) if isinstance(one, Fact)]
+                return self.sign(op.cond, *seen, inner(op.then), inner(op.otherwise))
             return inner(op.then if holds else op.otherwise)
         loop = self.sign(
             who, op.over, op.of, op.variable, op.ordered, *map(inner, (op.do, op.between))

@@ -88,6 +88,10 @@ WRITTEN: dict[tuple[str, str], str] = {
         "has no element -1",
     ): "an extension may still bring a message behind the system's",
     (
+        "hermes2_pro",
+        "'NoneType' object is not iterable",
+    ): "the template asks for a list of tools, if an empty one, and this format writes the same for none",
+    (
         "apertus",
         "has no attribute 'description'",
     ): "the template takes the inner part of a declaration only",
