@@ -261,7 +261,7 @@ def causes(chat: Chat) -> set[str]:
         "only_system": all(message["role"] == "system" for message in messages),
         "tools": bool(chat["tools"]),
         "tools_without_system": bool(chat["tools"]),
-        "assistant_first": messages[0]["role"] == "assistant"
+        "assistant_first": messages[0]["role"] in ("assistant", "tool")
         or _roles(messages)[:2] == ["user", "user"],
         "call_then_prompt": messages[-1]["role"] == "assistant",
         "empty_answer": any(
