@@ -13,6 +13,7 @@ from typing import Any
 
 from templc.model.expr import Test
 from templc.runtime.encoders import (
+    GEMMA_MARK,
     coder_xml,
     drop_spans,
     gemma_declaration,
@@ -80,6 +81,10 @@ PARTS: dict[str, Callable[[Callable[[str], str], Any, str], list[str]]] = {
     "tree": tree_parts,
 }
 """The filters whose text holds control tokens, in parts."""
+
+
+MARKS = {"gemma": GEMMA_MARK, "gemma_python": GEMMA_MARK}
+"""The filters that put a text between two marks, each with its mark."""
 
 
 def passes(test: Test, value: Any) -> bool:

@@ -26,6 +26,7 @@ from templc.runtime.parser.grammar import FieldCall as FieldCall
 from templc.runtime.parser.grammar import Hole as Hole
 from templc.runtime.parser.grammar import If as If
 from templc.runtime.parser.grammar import JsonCall as JsonCall
+from templc.runtime.parser.grammar import MapCall as MapCall
 from templc.runtime.parser.grammar import Part as Part
 from templc.runtime.parser.grammar import PythonCalls as PythonCalls
 from templc.runtime.parser.grammar import Response as Response

@@ -185,12 +185,12 @@ def _object(spec: Json) -> str:
 
 # Stands for the quote while a text is built: a lone surrogate, which no text that can be encoded holds.
 _MARK = "\udc00"
-_QUOTE = '<|"|>'
+GEMMA_MARK = '<|"|>'
 
 
 def gemma_value(value: object) -> str:
     """A value of a call or result: strings in `<|"|>`, keys sorted without regard to case."""
-    return _value(value).replace(_MARK, _QUOTE)
+    return _value(value).replace(_MARK, GEMMA_MARK)
 
 
 def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
@@ -200,7 +200,7 @@ def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
 
 def gemma_python_value(value: object) -> str:
     """As `gemma_value`, with None where JSON has null."""
-    return _value(value, null="None").replace(_MARK, _QUOTE)
+    return _value(value, null="None").replace(_MARK, GEMMA_MARK)
 
 
 def gemma_python_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
@@ -210,7 +210,7 @@ def gemma_python_value_parts(kind: Callable[[str], str], value: object) -> list[
 
 def _parts(kind: Callable[[str], str], text: str) -> list[str]:
     first, *rest = (kind(part) for part in text.split(_MARK))
-    return [first, *(part for one in rest for part in (_QUOTE, one))]
+    return [first, *(part for one in rest for part in (GEMMA_MARK, one))]
 
 
 def _value(value: object, *, quoted_keys: bool = False, null: str = "null") -> str:
@@ -244,7 +244,7 @@ def dictsort(value: Json) -> Iterable[tuple[str, Any]]:
 
 def gemma_declaration(tool: object) -> str:
     """`declaration:NAME{description:...,parameters:{...}}`."""
-    return _declaration(tool).replace(_MARK, _QUOTE)
+    return _declaration(tool).replace(_MARK, GEMMA_MARK)
 
 
 def gemma_declaration_parts(kind: Callable[[str], str], tool: object) -> list[str]:

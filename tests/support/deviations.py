@@ -196,7 +196,7 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
         "<SPECIAL_10>System\nBe brief.\n<SPECIAL_11>Assistant\n<think>\n"
     ),
     ("nemotron_nano_v2", "call_then_prompt"): lambda _: (
-        "<SPECIAL_10>System\n\n<SPECIAL_11>User\nWeather?\n<SPECIAL_11>Assistant\n<think>\n"
+        "<SPECIAL_10>System\n\n<SPECIAL_11>User\nWeather?\n<SPECIAL_11>Assistant\n<think>\n</think>"
         '<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Lima"}}]</TOOLCALL>\n<SPECIAL_12>\n'
         "<SPECIAL_11>Assistant\n<think>\n"
     ),
