@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from templc.runtime import (
     Anchor,
-    ArgumentCall,
     Arguments,
     Calls,
     Content,
@@ -14,11 +13,11 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    MapCall,
     Message,
     MessageRules,
     Name,
     Option,
-    Part,
     Reasoning,
     Renderer,
     Response,
@@ -238,15 +237,7 @@ class Gemma4E4b(Renderer):
                 ),
                 (),
             ),
-            Calls(
-                ArgumentCall(
-                    Anchor("<|tool_call>"),
-                    Anchor("<tool_call|>"),
-                    head=("call:", Part("name"), "{"),
-                    argument=(Part("name"), ":", Part("value")),
-                    tail="}",
-                ),
-            ),
+            Calls(MapCall(Anchor("<|tool_call>"), Anchor("<tool_call|>"), "call:", '<|"|>')),
             Hole("content", "strip"),
             Either((Anchor("<|tool_response>"),), (Anchor("<turn|>"),)),
         )

@@ -16,7 +16,7 @@ from tests.support import vocabularies
 from tests.support.formats import format_of, program
 
 CASES = Path(__file__).parent / "cases_reports" / "reports.jsonl"
-KINDS = ("render", "genprompt", "tokens", "stop")
+KINDS = ("render", "genprompt", "tokens", "stop", "roundtrip")
 DECLARED = {
     # The report renders as transformers 4 did, which kept content that is None; under 5 the template raises. The spec
     # writes calls with balanced markup, a declared deviation.
@@ -94,6 +94,21 @@ def equals(
             assert wanted in text
         for unwanted in case.get("must_not_contain") or []:
             assert unwanted not in text
+        if case["kind"] == "roundtrip":
+            reads_back(renderer, messages, text)
+
+
+def reads_back(renderer: templc.Renderer, messages: list[Any], text: str) -> None:
+    """The last turn, read as a completion, holds the calls that it was written from."""
+    *before, last = messages
+    prompt = renderer.render_text(before, add_generation_prompt=True)
+    assert text.startswith(prompt)
+    read = renderer.parse(text.removeprefix(prompt), prompt=prompt).message
+    wanted = [call["function"] for call in last["tool_calls"]]
+    assert [
+        {"name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+        for call in read["tool_calls"]
+    ] == wanted
 
 
 def refused(
@@ -143,6 +158,7 @@ def test_the_cases_of_the_shipped_formats_are_there() -> None:
         "B40",
         "B42",
         "B44",
+        "B45",
         "B47",
         "B48",
         "B55",

@@ -48,7 +48,9 @@ class Expressions:
         last = FILTERS[body.value.filters[-1].name] if body.value.filters else None
         if last is not None and last.parts:
             inner = self.value(expr.Value(ref, body.value.filters[:-1]))
-            return f"*{last.parts}({self.wrapper(ref)}, {inner})"
+            argument = body.value.filters[-1].argument
+            more = "" if argument is None else f", {literal(argument)}"
+            return f"*{last.parts}({self.wrapper(ref)}, {inner}{more})"
         if body.default is not None:
             text = f"{text} or {literal(body.default)}"
         return f"{self.wrapper(ref)}({text})"
@@ -77,6 +79,8 @@ class Expressions:
             case "tools" | "systems":
                 return f"out.{ref.scope}"
             case "item":
+                if ref.part.startswith("function."):
+                    return f"tool_text({ref.name}, {literal(ref.part.removeprefix('function.'))})"
                 parts = {"": "", "function": '["function"]'}
                 return f"{ref.name}{parts.get(ref.part, f'.{ref.part}')}"
         assert_never(ref.scope)
@@ -96,7 +100,9 @@ class Expressions:
                 lines.append(text)
                 continue
             head += "not (" if isinstance(term, expr.Not) else "("
-            lines += [head, *(f"    {line}" for line in self.spread(inner, room - 4)), ")"]
+            whole = self.truth(inner)
+            nested = [whole] if columns(whole) <= room - 4 else self.spread(inner, room - 4)
+            lines += [head, *(f"    {line}" for line in nested), ")"]
         return lines
 
     def _at(self, cond: expr.Cond, level: int) -> str:

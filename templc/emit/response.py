@@ -24,6 +24,7 @@ from templc.runtime.parser.grammar import (
     FieldCall,
     Hole,
     JsonCall,
+    MapCall,
     Part,
     PythonCalls,
 )
@@ -39,6 +40,7 @@ NAMES = (
     "Hole",
     "If",
     "JsonCall",
+    "MapCall",
     "Part",
     "PythonCalls",
     "Response",
@@ -167,6 +169,8 @@ def _shape(calls: Calls) -> _Node:
             return _Node("JsonCall", (*edges, *named))
         case PythonCalls():
             return _Node("PythonCalls", edges)
+        case MapCall(before=before, mark=mark):
+            return _Node("MapCall", (*edges, _Node(literal(before)), _Node(literal(mark))))
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
         case ArgumentCall(head=head, argument=argument, tail=tail):

@@ -13,14 +13,19 @@ from typing import Any
 
 from templc.model.expr import Test
 from templc.runtime.encoders import (
+    GEMMA_MARK,
     coder_xml,
     drop_spans,
     gemma_declaration,
+    gemma_declaration_parts,
     gemma_python_value,
+    gemma_python_value_parts,
     gemma_value,
+    gemma_value_parts,
     mistral_tool,
     typescript,
 )
+from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.text import (
     after,
     after_last,
@@ -31,6 +36,7 @@ from templc.runtime.text import (
     to_json,
     to_python,
 )
+from templc.runtime.trees import tree, tree_parts
 
 FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "strip": lambda value, _: value.strip(),
@@ -57,11 +63,28 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "coder_xml_python": lambda value, _: coder_xml(value, scalars="python"),
     "coder_xml_enum": lambda value, _: coder_xml(value, scalars="python", enum=True),
     "mistral_tool": lambda value, _: mistral_tool(value),
+    "python_def": lambda value, _: python_def(value),
+    "signature_json": lambda value, _: signature_json(value),
+    "tree": tree,
     "typescript": lambda value, _: typescript(value),
+    "typescript_closed": lambda value, _: typescript(value, last=""),
     "gemma": lambda value, _: gemma_value(value),
     "gemma_python": lambda value, _: gemma_python_value(value),
     "gemma_declaration": lambda value, _: gemma_declaration(value),
 }
+
+
+PARTS: dict[str, Callable[[Callable[[str], str], Any, str], list[str]]] = {
+    "gemma": lambda kind, value, _: gemma_value_parts(kind, value),
+    "gemma_python": lambda kind, value, _: gemma_python_value_parts(kind, value),
+    "gemma_declaration": lambda kind, value, _: gemma_declaration_parts(kind, value),
+    "tree": tree_parts,
+}
+"""The filters whose text holds control tokens, in parts."""
+
+
+MARKS = {"gemma": GEMMA_MARK, "gemma_python": GEMMA_MARK}
+"""The filters that put a text between two marks, each with its mark."""
 
 
 def passes(test: Test, value: Any) -> bool:

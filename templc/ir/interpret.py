@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from templc.ir.filters import FUNCTIONS, passes
+from templc.ir.filters import FUNCTIONS, PARTS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr, spec
-from templc.runtime.encoders import PARTS
+from templc.runtime.encoders import tool_text
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
@@ -229,7 +229,8 @@ class _Run:
         filters = part.value.filters
         if filters and filters[-1].name in PARTS:
             inner = self._value(expr.Value(part.value.ref, filters[:-1]), self._message())
-            for piece in PARTS[filters[-1].name](_Verbatim, inner):
+            use = filters[-1]
+            for piece in PARTS[use.name](_Verbatim, inner, use.argument or ""):
                 own = not isinstance(piece, _Verbatim)
                 self._add(str(piece), not own, "" if own else part.field, self.owner)
             return
@@ -353,5 +354,6 @@ def _part(item: Any, part: str) -> Any:
     if not part:
         return item
     if isinstance(item, Mapping):
-        return item["function"] if part == "function" else item["function"][part]
+        whole = part == "function"
+        return item["function"] if whole else tool_text(item, part.removeprefix("function."))
     return getattr(item, part)

@@ -22,6 +22,7 @@ from templc.ir.ops import (
     Text,
     When,
     Write,
+    walk,
 )
 from templc.model import expr, spec
 from templc.model.expr import Const, Fact
@@ -70,13 +71,20 @@ def lower(model: spec.Spec) -> Program:
         prompt=prompt,
         finish=finish,
         leading=leading,
-        hoisting=isinstance(system, spec.Leading) and system.later in ("hoist", "replace"),
+        hoisting=any(_about_systems(op) for op in walk(head)),
         replacing=isinstance(system, spec.Leading) and system.later == "replace",
         demands=model.demands,
         deviations=model.deviations,
         faults=model.faults,
         span=model.span,
     )
+
+
+def _about_systems(op: Op) -> bool:
+    """Whether an operation of the head walks the system messages, or asks whether there are any."""
+    if isinstance(op, Each):
+        return op.over == "systems"
+    return isinstance(op, When) and op.asks_systems
 
 
 def _blocks(role: RoleProgram) -> tuple[Ops, ...]:

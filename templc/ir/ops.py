@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from templc.model.expr import Cond, Fact, Value
+from templc.model.expr import Cond, Fact, Test, Value, leaves
 from templc.model.spec import Demand, Deviation, Fault, MessageRules, Option, Reference
 from templc.source.span import Span
 
@@ -43,6 +43,12 @@ class When:
     then: Ops
     otherwise: Ops
     span: Span = field(compare=False)
+
+    @property
+    def asks_systems(self) -> bool:
+        """Whether it asks if the conversation holds a system message."""
+        tests = (leaf for leaf in leaves(self.cond) if isinstance(leaf, Test))
+        return any(test.value.ref.scope == "systems" for test in tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +114,9 @@ RoleProgram = Plain | Sampled
 class Program:
     """A whole format.
 
-    `leading`: the head writes a system message that stands first; `hoisting`: it writes every one, or with `replacing`
-    the last one. `past` and `future` are the facts that the operations read; their order is the order of the
-    state's bits.
+    `leading`: the head writes a system message that stands first; `hoisting`: it reads all of them, or with
+    `replacing` the last one: it walks them, or asks whether there is one. `past` and `future` are the facts that the
+    operations read; their order is the order of the state's bits.
     """
 
     format: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from templc.ir.filters import MARKS
 from templc.ir.literals import Literals
-from templc.ir.ops import Body, Each, Ops, Text, When, Write
+from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
 from templc.model.expr import Ref, Test, Value
 from templc.runtime.parser.grammar import (
     Anchor,
@@ -19,6 +20,7 @@ from templc.runtime.parser.grammar import (
     CallShape,
     FieldCall,
     JsonCall,
+    MapCall,
     Part,
     PythonCalls,
 )
@@ -173,7 +175,17 @@ def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str
     tail = "".join(str(item) for item in (*_run(loop.close)[0], closing[0]))
     argument = _trimmed(_run(loop.do)[0])
     close_anchor = replace(closing[1], post=closing[2])
+    marked = [mark for mark in map(_mark_of, loop.do) if mark]
+    if marked and len(head) == 3 and head[2] == "{" and tail == "}":
+        return MapCall(opening[1], close_anchor, str(head[0]), marked[0]), opening[0]
     return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail), opening[0]
+
+
+def _mark_of(op: Op) -> str:
+    """What stands around texts in the value that an operation writes, where its filter has such a mark."""
+    parts = op.parts if isinstance(op, Write) else ()
+    uses = (use for part in parts if isinstance(part, Body) for use in part.value.filters)
+    return next((MARKS[use.name] for use in uses if use.name in MARKS), "")
 
 
 def _trimmed(run: _Run) -> tuple[str | Part, ...]:

@@ -12,7 +12,7 @@ from templc.ir.facts import facts_of
 from templc.ir.ops import Body, Ops, Program, Text, Write, conditions, walk
 from templc.model.expr import Const, leaves
 
-_PAST_ONLY = ("head", "assistant.opener", "assistant.prefill", "prompt", "finish")
+_PAST_ONLY = ("head", "assistant.prefill", "prompt", "finish")
 
 
 def verify(program: Program) -> list[str]:
@@ -23,6 +23,10 @@ def verify(program: Program) -> list[str]:
 def _violations(program: Program) -> Iterator[str]:
     for place, ops in program.blocks():
         yield from _facts(program, place, ops)
+    if program.prompt == program.assistant.opener + program.assistant.prefill:
+        conds = (cond for cond, _ in conditions(program.assistant.opener))
+        if any(fact.horizon == "future" for cond in conds for fact in facts_of(cond)):
+            yield "assistant.opener: reads the future, and is the prompt"
         yield from _texts(place, ops)
     for role, checks in program.checks.items():
         for check in checks:

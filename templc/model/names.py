@@ -36,7 +36,12 @@ MESSAGE_FIELDS: dict[str, Type] = {
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
     "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text"},
     "arguments": {"name": "text", "value": "any"},
-    "tools": {"": "any", "function": "any"},
+    "tools": {
+        "": "any",
+        "function": "any",
+        "function.name": "text",
+        "function.description": "text",
+    },
     "systems": {"content": "text"},
 }
 LEAD_FIELDS: dict[str, Type] = {"": "present", "content": "text", "name": "text", "parts": "flag"}
@@ -52,7 +57,7 @@ RESERVED = frozenset({*ROLES, *MESSAGE_FIELDS, *FACT_WORDS, *_WORDS})
 _LOCALS = frozenset({"m", "self", "out", "past", "future", "i", "j", "k", "cls"})
 _RUNTIME = frozenset(
     name for row in FILTERS.values() for name in (row.runtime, row.parts) if name is not None
-)
+) | {"tool_text"}
 _MODULE = frozenset(name.lower() for name in (*dir(builtins), *keyword.kwlist, *keyword.softkwlist))
 _CLASSES = frozenset({"Past", "Future", "NamedTuple"}) | {
     name for name in vars(runtime) if name[0].isupper()

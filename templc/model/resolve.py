@@ -182,10 +182,12 @@ class _Resolver:
     def _role(self, name: str, node: Node, scope: Scope, steps: StepReader) -> model.Role:
         fields = Fields(node)
         if name == "assistant":
-            opener = scope.at("opener")
+            header = scope.at("opener")
+            # Where the prompt is spelled out the opener is no part of it, and may read what its message holds.
+            opener = header if self.root.node("prompt") is None else scope
             return model.Assistant(
                 steps.block(fields.node("opener"), opener),
-                steps.block(fields.node("prefill"), opener),
+                steps.block(fields.node("prefill"), header),
                 steps.block(fields.node("body"), scope),
                 steps.block(fields.node("closer"), scope),
                 steps.block(fields.node("trailer"), scope),

@@ -117,6 +117,8 @@ class Scope:
         if first == "system" and self.reads_lead:
             ref = expr.Ref("lead", "system", rest)
             return self._part(value, ref, LEAD_FIELDS, "the leading system message")
+        if first == "systems" and not rest and self.place == "head" and not self.inside_fact:
+            return expr.Ref("systems", first), "flag"
         if first in self.hidden:
             self._hidden(value)
             return None
@@ -302,6 +304,7 @@ _ITEMS = {
 }
 _ABOUT_MESSAGE: dict[Place, str] = {
     "head": "the head knows `system`, `tools` and the options",
-    "opener": "an opener is also the generation prompt, where there is no message yet: move it into `body`",
+    "opener": "an opener is also the generation prompt, where there is no message yet: move it into `body`, or"
+    " say under `prompt` what the prompt is",
     "prompt": "a prompt is written before its message is there: move it into `body`",
 }

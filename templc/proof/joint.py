@@ -131,7 +131,7 @@ class Joint:
         return old, new
 
     def head_changes(self, behind: State, added: tuple[MessageClass, ...]) -> bool:
-        """Whether an added message puts something into the head."""
+        """Whether an added message changes the head."""
         for found in added:
             if self.machine.hoisted(found, behind):
                 return True

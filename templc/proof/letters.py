@@ -75,7 +75,7 @@ class Alphabet:
             tuple(self._sampled(found, past) for past in places)
             if found.role == "assistant"
             else (),
-            tuple(bool(machine.hoisted(found, past)) for past in self.pasts),
+            tuple(machine.hoisted(found, past) for past in self.pasts),
         )
 
     def _written(self, found: MessageClass, past: State) -> Any:

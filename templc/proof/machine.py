@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from templc.ir import facts as rules
-from templc.ir.ops import Body, Each, Ops, Program, Text, Write, walk
+from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Cond, Fact, RoleIs, Test
 from templc.proof.atoms import (
@@ -249,19 +249,21 @@ class Machine:
         view = View(found.role, self._bits(found, past), facts, self.settings, "m")
         return without(emit(self._sampled, view), self.written_at_end("prefill", past))
 
-    def hoisted(self, found: MessageClass, past: State) -> Emission:
-        """What a later message adds to the head; nothing unless it is a system message of a hoisting format."""
+    def hoisted(self, found: MessageClass, past: State) -> bool:
+        """Whether a later message changes the head; never, unless it is a system message of a hoisting format."""
         if not self.program.hoisting or found.role != "system":
-            return ()
+            return False
         facts = self.facts(past, self.end())
         view = View("system", found.bits, facts, self.settings, "m")
-        added: list[Emission] = []
+        seen = facts[SYSTEM]
         for op in walk(specialised(self.program.head, "", self.settings)):
+            if isinstance(op, When) and op.asks_systems and not seen:
+                return True
             if isinstance(op, Each) and op.over == "systems":
-                seen = facts[SYSTEM]
                 blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
-                added += [emit(_moved(block, op.variable), view) for block in blocks]
-        return tuple(token for part in added for token in part)
+                if any(emit(_moved(block, op.variable), view) for block in blocks):
+                    return True
+        return False
 
     def silent(self, past: State) -> bool:
         """Whether no turn before this place can have written anything."""

@@ -75,7 +75,11 @@ def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
     behind = machine.after(case.node.past, ending.last)
     if walk.joint.head_changes(behind, ending.added):
         span = machine.program.head[0].span
-        yield "the head holds every system message", "", Decider(span, "written before all turns")
+        yield (
+            "the head depends on the system messages",
+            "",
+            Decider(span, "written before all turns"),
+        )
         return
     views = walk.joint.views(place.prompted, ending, case.end)
     pair = walk.step(views, case.last)

@@ -15,7 +15,7 @@ from itertools import product, zip_longest
 from typing import Any
 
 from templc.ir.fixed import Fixed
-from templc.ir.ops import Body, Ops, Plain, Program, When, Write
+from templc.ir.ops import Body, Each, Ops, Plain, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Fact, Test
 
@@ -38,6 +38,9 @@ class _Check:
         self.past, self.future = tuple(dict.fromkeys((*program.past, FIRST))), tuple(program.future)
         fixed = Fixed(data["options"], data["tools"])
         self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
+        head = tuple(walk(program.head))
+        self.gathers = any(isinstance(op, Each) and op.over == "systems" for op in head)
+        self.asks = any(isinstance(op, When) and op.asks_systems for op in head)
         self.signs: dict[Any, str] = {}
         self.holes: dict[str, Any] = {}
 
@@ -95,7 +98,8 @@ class _Check:
             if not self.admits(name, role, pasts[-1]):
                 return
             pasts.append(self.after(name, role, pasts[-1]))
-        if self.program.hoisting and "system" in roles[1:]:
+        changes = self.gathers or (self.asks and after != "system")
+        if changes and "system" in roles[1:]:
             yield "beyond this checker: an added message changes the head"
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))
@@ -198,7 +202,8 @@ class _Check:
         if isinstance(op, When):
             holds = self.holds(op.cond, facts, who)
             if holds is None:
-                return self.sign(op.cond, repr(facts), inner(op.then), inner(op.otherwise))
+                seen = [facts[one] for one in expr.leaves(op.cond) if isinstance(one, Fact)]
+                return self.sign(op.cond, *seen, inner(op.then), inner(op.otherwise))
             return inner(op.then if holds else op.otherwise)
         loop = self.sign(
             who, op.over, op.of, op.variable, op.ordered, *map(inner, (op.do, op.between))

@@ -9,6 +9,7 @@ from templc.runtime.encoders import gemma_python_value_parts as gemma_python_val
 from templc.runtime.encoders import gemma_value as gemma_value
 from templc.runtime.encoders import gemma_value_parts as gemma_value_parts
 from templc.runtime.encoders import mistral_tool as mistral_tool
+from templc.runtime.encoders import tool_text as tool_text
 from templc.runtime.encoders import typescript as typescript
 from templc.runtime.messages import Call as Call
 from templc.runtime.messages import InlineReasoning as InlineReasoning
@@ -25,11 +26,14 @@ from templc.runtime.parser.grammar import FieldCall as FieldCall
 from templc.runtime.parser.grammar import Hole as Hole
 from templc.runtime.parser.grammar import If as If
 from templc.runtime.parser.grammar import JsonCall as JsonCall
+from templc.runtime.parser.grammar import MapCall as MapCall
 from templc.runtime.parser.grammar import Part as Part
 from templc.runtime.parser.grammar import PythonCalls as PythonCalls
 from templc.runtime.parser.grammar import Response as Response
 from templc.runtime.renderer import Info as Info
 from templc.runtime.renderer import Renderer as Renderer
+from templc.runtime.signatures import python_def as python_def
+from templc.runtime.signatures import signature_json as signature_json
 from templc.runtime.text import after as after
 from templc.runtime.text import after_last as after_last
 from templc.runtime.text import before as before
@@ -38,6 +42,8 @@ from templc.runtime.text import text_or_json as text_or_json
 from templc.runtime.text import text_or_python as text_or_python
 from templc.runtime.text import to_json as to_json
 from templc.runtime.text import to_python as to_python
+from templc.runtime.trees import tree as tree
+from templc.runtime.trees import tree_parts as tree_parts
 from templc.runtime.writer import Arguments as Arguments
 from templc.runtime.writer import CallId as CallId
 from templc.runtime.writer import Content as Content

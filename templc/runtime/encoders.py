@@ -23,6 +23,12 @@ def function_of(tool: object) -> Json:
     return inner if isinstance(inner, Mapping) else _EMPTY
 
 
+def tool_text(tool: object, key: str) -> str:
+    """A text of the inner part, such as its description; empty where it is missing or no text."""
+    found = function_of(tool).get(key)
+    return found if isinstance(found, str) else ""
+
+
 # Qwen3-Coder and Nemotron 3: XML
 
 
@@ -87,8 +93,8 @@ def mistral_tool(tool: object) -> str:
 # harmony: TypeScript
 
 
-def typescript(tool: object) -> str:
-    """`// description`, then `type NAME = (_: {...}) => any;` with one parameter a line."""
+def typescript(tool: object, *, last: str = ",") -> str:
+    """`// description`, then `type NAME = (_: {...}) => any;` with one parameter a line; `last` ends the last one."""
     function = function_of(tool)
     parameters = function.get("parameters") or _EMPTY
     head = f"// {function.get('description', '')}\ntype {function.get('name', '')} = "
@@ -96,13 +102,13 @@ def typescript(tool: object) -> str:
     if not properties:
         return f"{head}() => any;"
     required = parameters.get("required") or ()
-    lines = [_parameter(name, spec, required) for name, spec in properties.items()]
-    return f"{head}(_: {{\n{''.join(lines)}}}) => any;"
+    lines = ",\n".join(_parameter(name, spec, required) for name, spec in properties.items())
+    return f"{head}(_: {{\n{lines}{last}\n}}) => any;"
 
 
 def _parameter(name: str, spec: Json, required: Sequence[str]) -> str:
     comment = f"// {spec['description']}\n" if spec.get("description") else ""
-    return f"{comment}{name}{_mark(name, required)}: {_type(spec)}{_default(spec)},\n"
+    return f"{comment}{name}{_mark(name, required)}: {_type(spec)}{_default(spec)}"
 
 
 def _mark(name: str, required: Sequence[str]) -> str:
@@ -179,12 +185,12 @@ def _object(spec: Json) -> str:
 
 # Stands for the quote while a text is built: a lone surrogate, which no text that can be encoded holds.
 _MARK = "\udc00"
-_QUOTE = '<|"|>'
+GEMMA_MARK = '<|"|>'
 
 
 def gemma_value(value: object) -> str:
     """A value of a call or result: strings in `<|"|>`, keys sorted without regard to case."""
-    return _value(value).replace(_MARK, _QUOTE)
+    return _value(value).replace(_MARK, GEMMA_MARK)
 
 
 def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
@@ -194,7 +200,7 @@ def gemma_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
 
 def gemma_python_value(value: object) -> str:
     """As `gemma_value`, with None where JSON has null."""
-    return _value(value, null="None").replace(_MARK, _QUOTE)
+    return _value(value, null="None").replace(_MARK, GEMMA_MARK)
 
 
 def gemma_python_value_parts(kind: Callable[[str], str], value: object) -> list[str]:
@@ -204,7 +210,7 @@ def gemma_python_value_parts(kind: Callable[[str], str], value: object) -> list[
 
 def _parts(kind: Callable[[str], str], text: str) -> list[str]:
     first, *rest = (kind(part) for part in text.split(_MARK))
-    return [first, *(part for one in rest for part in (_QUOTE, one))]
+    return [first, *(part for one in rest for part in (GEMMA_MARK, one))]
 
 
 def _value(value: object, *, quoted_keys: bool = False, null: str = "null") -> str:
@@ -238,7 +244,7 @@ def dictsort(value: Json) -> Iterable[tuple[str, Any]]:
 
 def gemma_declaration(tool: object) -> str:
     """`declaration:NAME{description:...,parameters:{...}}`."""
-    return _declaration(tool).replace(_MARK, _QUOTE)
+    return _declaration(tool).replace(_MARK, GEMMA_MARK)
 
 
 def gemma_declaration_parts(kind: Callable[[str], str], tool: object) -> list[str]:
@@ -340,10 +346,3 @@ def drop_spans(text: str, marks: str) -> str:
     """Text without what stands between two marks, which `marks` names with a blank between them."""
     opening, _, closing = marks.partition(" ")
     return "".join(part.partition(opening)[0] for part in text.split(closing))
-
-
-PARTS: Mapping[str, Callable[[Callable[[str], str], Any], list[str]]] = {
-    "gemma": gemma_value_parts,
-    "gemma_python": gemma_python_value_parts,
-    "gemma_declaration": gemma_declaration_parts,
-}

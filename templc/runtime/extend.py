@@ -204,7 +204,7 @@ class _Extension:
         return first_change(self.renderer, self.state, self.node.parent, earlier)
 
     def _head_changes(self) -> bool:
-        """Whether new system messages change a head that gathers them all."""
+        """Whether new system messages change a head that reads them all."""
         new = [m for m in self.turns.messages if m.role == "system"]
         if not self.renderer.info.hoisting or not new:
             return False
@@ -239,7 +239,7 @@ class _Extension:
         if cut_off:
             reason, line = "the earlier tokens were kept as sampled, a fresh render has others", 0
         elif self._head_changes():
-            reason = "a later system message is written in the head"
+            reason = "a later system message changes the head"
             line = self.renderer.info.head_line
         else:
             reason, line = explain(self.renderer, change, self.node, self.joint)

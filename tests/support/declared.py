@@ -26,7 +26,30 @@ REFUSED: dict[tuple[str, str], str] = {
         "cohere2",
         "a system message must stand first",
     ): "the template moves it to the head",
-    ("olmo3_instruct", "a system message must stand first"): "a later one changes the head",
+    (
+        "hunyuan_a13b",
+        "a system message must stand first",
+    ): "the template writes a later one without anything around it",
+    (
+        "hunyuan_a13b",
+        "the template leaves out the start of a second message",
+    ): "it takes the first message for a system message, whoever wrote it",
+    (
+        "falcon3",
+        "the template writes the whole mapping of a call with whatever keys it has",
+    ): "a call has the same text whatever else its mapping holds",
+    (
+        "falcon3",
+        "the template cannot write a message without content",
+    ): "it can where tools are declared, with calls that are refused anyway, or as an empty answer",
+    (
+        "deepseekv3_2",
+        "the template closes results where as many came as calls were made",
+    ): "results that come one by one cannot be counted before all are there",
+    (
+        ANY,
+        "an empty system message moves the tools or not",
+    ): "the template parts system text and tools where the joined text is not empty",
     (
         "gpt_oss",
         "a tool result must answer the call before it",
@@ -60,6 +83,18 @@ WRITTEN: dict[tuple[str, str], str] = {
         ANY,
         "Cannot put tools in the first user message when there's no first user message",
     ): "an extension may still bring the message",
+    (
+        "nemotron_nano_v2",
+        "has no element -1",
+    ): "an extension may still bring a message behind the system's",
+    (
+        "hermes2_pro",
+        "'NoneType' object is not iterable",
+    ): "the template asks for a list of tools, if an empty one, and this format writes the same for none",
+    (
+        "apertus",
+        "has no attribute 'description'",
+    ): "the template takes the inner part of a declaration only",
     (
         "qwq",
         "has no attribute 'content'",

@@ -7,6 +7,7 @@ the same input in plain form: `PLAIN` has that form for each named conversation.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -94,6 +95,16 @@ def _tools_as_key(chat: Chat) -> Chat:
     return {**chat, "messages": [{**first, "tools": json.dumps(chat["tools"])}, *rest]}
 
 
+def _bare_tools(chat: Chat) -> Chat:
+    """Tools without the wrapper of the OpenAI API."""
+    return {**chat, "tools": [tool["function"] for tool in chat["tools"] or ()] or chat["tools"]}
+
+
+def _no_tools(chat: Chat) -> Chat:
+    """An empty list of tools where none is given."""
+    return _each(_as_text)({**chat, "tools": chat["tools"] or []})
+
+
 PLAIN: Mapping[str, Callable[[Chat], Chat]] = {
     "text_parts": _each(_as_text),
     "none_content": _each(_as_text),
@@ -102,6 +113,8 @@ PLAIN: Mapping[str, Callable[[Chat], Chat]] = {
     "missing_call_ids": _with_ids,
     "thinking": _each(_inline),
     "tools": _tools_as_key,
+    "tools_without_system": _bare_tools,
+    "one_user": _no_tools,
 }
 
 _CALLED = (
@@ -130,6 +143,20 @@ def _once(text: str) -> str:
     return text[:first] + text[end:]
 
 
+def _named(text: str) -> str:
+    """Calls by name and arguments under a header, where a template writes their whole mappings without one."""
+
+    def spelled(found: re.Match[str]) -> str:
+        calls = [call["function"] for call in json.loads(found[1])]
+        lines = (
+            f'  {{"name": "{call["name"]}", "arguments": {_encoded(call["arguments"])}}}'
+            for call in calls
+        )
+        return "\n<|assistant|>\n\n<tool_call>\n[\n" + ",\n".join(lines) + "\n]\n</tool_call><"
+
+    return re.sub(r"\n\n<tool_call>\n(\[\n.*?\n\])\n</tool_call><", spelled, text, flags=re.DOTALL)
+
+
 _GREETING = "<|im_start|>assistant\nWelcome.<|im_end|>\n"
 OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("deepseekv3", "tool_loop"): lambda _: _ROUNDS,
@@ -150,6 +177,35 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("mistral_v0_3", "equal_users"): _once,
     ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
+    ("falcon3", "tool_loop"): _named,
+    ("seed_oss", "empty_answer"): (
+        lambda text: text.replace(
+            "<seed:bos>assistant<seed:bos>", "<seed:bos>assistant\n<seed:eos><seed:bos>"
+        )
+    ),
+    ("seed_oss_unsloth", "empty_answer"): (
+        lambda text: text.replace(
+            "<seed:bos>assistant<seed:bos>", "<seed:bos>assistant\n<seed:eos><seed:bos>"
+        )
+    ),
+    ("hermes4", "empty_answer"): (
+        lambda text: text.replace("assistant<|im_start|>", "assistant\n<|im_end|>\n<|im_start|>")
+    ),
+    ("hunyuan_a13b", "assistant_first"): lambda text: text.replace("Hi", "<|startoftext|>Hi"),
+    ("nemotron_nano_v2", "only_system"): lambda _: (
+        "<SPECIAL_10>System\nBe brief.\n<SPECIAL_11>Assistant\n<think>\n"
+    ),
+    ("nemotron_nano_v2", "call_then_prompt"): lambda _: (
+        "<SPECIAL_10>System\n\n<SPECIAL_11>User\nWeather?\n<SPECIAL_11>Assistant\n<think>\n</think>"
+        '<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Lima"}}]</TOOLCALL>\n<SPECIAL_12>\n'
+        "<SPECIAL_11>Assistant\n<think>\n"
+    ),
+    ("kanana1_5", "empty_answer"): (
+        lambda text: text.replace(
+            "Hello!<|eot_id|>",
+            "Hello!<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n<|eot_id|>",
+        )
+    ),
     ("qwen3_5", "no_query"): lambda _: _GREETING,
     ("qwen3_5_small", "no_query"): lambda _: _GREETING,
     ("qwen3_6", "no_query"): lambda _: _GREETING,
@@ -180,13 +236,18 @@ APART: Mapping[str, frozenset[str]] = {
             "llama3_2",
             "nemotron3_nano",
         }
-        | {"ministral3", "ministral3_14b", "ministral3_8b"}
+        | {"ministral3", "ministral3_14b", "ministral3_8b", "ministral3_reasoning"}
+        | {"devstral2", "devstral_small2", "mistral_large3"}
     ),
     # These write a prompt, or tools, by where a message stands among others that it is equal to.
     "only_system": frozenset({"granite_3_1", "granite_3_3", "granite_speech_3_3"}),
     "equal_users": frozenset({"mistral_nemo", "mistral_v0_3", "mistral_small_3_2"}),
 }
 """Conversations that these formats do not write as their template does even when asked to, by name."""
+
+
+def _roles(messages: list[Message]) -> list[str]:
+    return [message["role"] for message in messages]
 
 
 def causes(chat: Chat) -> set[str]:
@@ -199,5 +260,12 @@ def causes(chat: Chat) -> set[str]:
         "no_query": all(message["role"] != "user" for message in messages),
         "only_system": all(message["role"] == "system" for message in messages),
         "tools": bool(chat["tools"]),
+        "tools_without_system": bool(chat["tools"]),
+        "assistant_first": messages[0]["role"] in ("assistant", "tool")
+        or _roles(messages)[:2] == ["user", "user"],
+        "call_then_prompt": messages[-1]["role"] == "assistant",
+        "empty_answer": any(
+            not message["content"] for message in messages if message["role"] == "assistant"
+        ),
     }
     return {name for name, held in holds.items() if held}

@@ -78,6 +78,10 @@ def followed(name: str) -> bool:
     return bool(program(name).reference.file) and all(option.type != "date" for option in options)
 
 
+LISTED = frozenset({"hermes2_pro"})
+"""Formats whose templates ask for a list of tools, if an empty one, and which write the same for none."""
+
+
 def agreed(name: str, options: Mapping[str, Any]) -> Render:
     """Renders by the published template where the generated class agrees with it, else None.
 
@@ -88,11 +92,14 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
     if not followed(name):
         return ours
     published = reference(name)
+    tools: dict[str, Any] = {"tools": []} if name in LISTED else {}
 
     def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
         text = ours(conversation, prompt)
         try:
-            theirs = published.render(conversation, add_generation_prompt=prompt, **options)
+            theirs = published.render(
+                conversation, add_generation_prompt=prompt, **tools, **options
+            )
         except PublishedError:
             return None
         return text if text == theirs else None

@@ -18,9 +18,11 @@ from templc.runtime.parser.grammar import (
     CallShape,
     FieldCall,
     JsonCall,
+    MapCall,
     Part,
     PythonCalls,
 )
+from templc.runtime.parser.map_calls import read_map
 from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
 from templc.runtime.parser.values import Unreadable, decoded_arguments, members, read_json, typed
@@ -78,7 +80,9 @@ class Reading:
             raise BadCall("no_name", "there is no call")
         return [self._known(ReadCall(*call)) for call in found]
 
-    def read(self, shape: JsonCall | FieldCall | ArgumentCall | BareCall, text: str) -> ReadCall:
+    def read(
+        self, shape: JsonCall | FieldCall | ArgumentCall | BareCall | MapCall, text: str
+    ) -> ReadCall:
         """The call that stands between opener and closer."""
         match shape:
             case JsonCall():
@@ -87,6 +91,8 @@ class Reading:
                 call = self._fields(shape, text)
             case ArgumentCall():
                 call = self._arguments(shape, text)
+            case MapCall():
+                call = self._map(shape, text)
             case BareCall(name, arguments, id):
                 inner = JsonCall(shape.open, shape.close, name, arguments, id)
                 call = self._json(inner, self.alphabet.outside("{" + text + "}"))
@@ -140,6 +146,19 @@ class Reading:
             found.get("type", "").strip() or "function",
             notes=notes,
         )
+
+    def _map(self, shape: MapCall, text: str) -> ReadCall:
+        before, mark = self.alphabet.outside(shape.before), self.alphabet.outside(shape.mark)
+        inner = (
+            _after(self.alphabet.outside(text), before) if before else self.alphabet.outside(text)
+        )
+        name, brace, rest = inner.partition("{")
+        if not name.strip() or not brace:
+            raise BadCall("no_name", "the call is not a name and braces")
+        try:
+            return ReadCall(name.strip(), read_map(brace + rest, mark), "")
+        except Unreadable as error:
+            raise BadCall("bad_arguments", f"the arguments of {name.strip()!r}: {error}") from None
 
     def _named(self, call_id: str, notes: list[Problem]) -> str:
         """The name in an id that is built as the format has it, or in a simpler one."""

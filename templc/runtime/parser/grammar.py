@@ -117,7 +117,17 @@ class PythonCalls:
     close: Anchor
 
 
-CallShape = JsonCall | FieldCall | ArgumentCall | BareCall | PythonCalls
+@dataclass(frozen=True, slots=True)
+class MapCall:
+    """A call as `NAME{key:value,...}` behind `before`; `mark` stands before and behind each text."""
+
+    open: Anchor
+    close: Anchor
+    before: str
+    mark: str
+
+
+CallShape = JsonCall | FieldCall | ArgumentCall | BareCall | PythonCalls | MapCall
 
 
 @dataclass(frozen=True, slots=True)

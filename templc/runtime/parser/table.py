@@ -26,6 +26,7 @@ from templc.runtime.parser.grammar import (
     If,
     Item,
     JsonCall,
+    MapCall,
     Part,
     PythonCalls,
     Response,
@@ -183,6 +184,8 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
     match shape:
         case JsonCall() | PythonCalls():
             return replace(shape, open=opening, close=closing)
+        case MapCall(before=before, mark=mark):
+            return MapCall(opening, closing, alphabet.inside(before), alphabet.inside(mark))
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
         case ArgumentCall(head=head, argument=argument, tail=tail):
