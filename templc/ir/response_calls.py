@@ -78,12 +78,13 @@ def _run(ops: Ops) -> tuple[_Run, set[str]]:
 
 
 def _usual(op: When) -> Ops:
-    """The side that is written unless the caller asks for the template's own mistakes."""
+    """The side that is written for what a model says, not for text of a caller or a mistake that is asked for."""
     match op.cond:
         case Test("truth", Value(Ref("option", "as_template"))):
             return op.otherwise
         case _:
-            return op.then or op.otherwise
+            one_by_one = any(isinstance(it, Each) and it.over == "arguments" for it in op.otherwise)
+            return op.otherwise if one_by_one else op.then or op.otherwise
 
 
 def _part(body: Body, quoted: set[str]) -> Part:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,10 +156,14 @@ class Reading:
         name, brace, rest = inner.partition("{")
         if not name.strip() or not brace:
             raise BadCall("no_name", "the call is not a name and braces")
+        name, whole = name.strip(), brace + rest
+        with suppress(BadCall, Unreadable):
+            # Arguments that a caller gave as JSON text are written as they are, between the braces.
+            return ReadCall(name, _object(name, read_json(whole[1:-1])), whole[1:-1])
         try:
-            return ReadCall(name.strip(), read_map(brace + rest, mark), "")
+            return ReadCall(name, read_map(whole, mark), whole)
         except Unreadable as error:
-            raise BadCall("bad_arguments", f"the arguments of {name.strip()!r}: {error}") from None
+            raise BadCall("bad_arguments", f"the arguments of {name!r}: {error}") from None
 
     def _named(self, call_id: str, notes: list[Problem]) -> str:
         """The name in an id that is built as the format has it, or in a simpler one."""
