@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from templc.pipeline import compile_source
+from templc.pipeline import compile_source, weighed
 from templc.problems.codes import CODES
 from templc.problems.problem import Problem
 from templc.problems.render import render_text
@@ -31,7 +31,7 @@ def split(path: Path) -> tuple[str, str]:
 
 def problems_of(path: Path) -> list[Problem]:
     source = Source(f"{path.parent.name}/{path.name}", split(path)[0])
-    return list(compile_source(source, folders=(path.parent,)).problems)
+    return list(weighed(compile_source(source, folders=(path.parent,))).problems)
 
 
 def as_tail(problems: list[Problem]) -> str:

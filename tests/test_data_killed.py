@@ -19,6 +19,7 @@ import pytest
 
 from templc import Renderer
 from templc.cli import tokenize
+from templc.data import plan as planned
 from templc.data import run as running
 from templc.data.files import inputs
 from templc.data.output import rejected_of
@@ -101,8 +102,8 @@ def test_few_slices_are_on_their_way(tmp_path: Path, monkeypatch: pytest.MonkeyP
         nonlocal landed
         landed += 1
 
-    slices = running.slices
-    monkeypatch.setattr(running, "slices", counted)
+    slices = planned.slices
+    monkeypatch.setattr(planned, "slices", counted)
     plan = Plan(inputs(data), tmp_path / "out.parquet", make, workers=1, rows=2)
     running.run(plan, told)
     assert (read, landed) == (20, 20) and most <= running.WAITING + 1

@@ -58,7 +58,8 @@ PLACES = {
 
 
 def spec_text(**places: str) -> str:
-    text = SPEC
+    # With a prompt of its own, the opener is no part of it and may read what its message holds.
+    text = SPEC if "PROMPT" in places else SPEC.replace("prompt: PROMPT\n", "")
     for name, default in PLACES.items():
         value = places.get(name, default)
         flow = value.startswith(("{", "[")) or (name == "THAT" and '"' not in value)
@@ -363,3 +364,8 @@ def test_bounds_are_below_what_python_takes() -> None:
     load_class(compile_source(Source("<t>", spec_text(BODY=loops))))
     (problem,) = problems_of(BODY=loops.replace("do: x", "do: {each: e in calls, do: x}"))
     assert problem.code == "too-deep"
+
+
+def test_an_opener_beside_a_prompt_of_its_own_reads_its_message() -> None:
+    assert not problems_of(PROMPT="p", OPENER=when("calls"))
+    assert problems_of(OPENER=when("calls"))

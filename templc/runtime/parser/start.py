@@ -76,6 +76,8 @@ def _inside(
     prompt: Sequence[int] | str, renderer: Renderer, codec: Codec | None, alphabet: Alphabet
 ) -> str:
     """The end of the prompt, from a control token that no assistant writes, some of them back."""
+    if codec is None and isinstance(prompt, Tokens):
+        prompt = prompt.text
     if isinstance(prompt, str):
         lexer = TextLexer(_format_controls(renderer), alphabet)
         return lexer.feed(prompt) + lexer.finish()
