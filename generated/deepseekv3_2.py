@@ -311,6 +311,13 @@ class Deepseekv32(Renderer):
                         Part("value"),
                         "</｜DSML｜parameter>\n",
                     ),
+                    other=(
+                        '<｜DSML｜parameter name="',
+                        Part("name"),
+                        '" string="false">',
+                        Part("value"),
+                        "</｜DSML｜parameter>\n",
+                    ),
                 ),
                 before="\n\n<",
                 alone="\n\n<",

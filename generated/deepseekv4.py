@@ -294,6 +294,13 @@ class Deepseekv4(Renderer):
                         Part("value"),
                         "</｜DSML｜parameter>\n",
                     ),
+                    other=(
+                        '<｜DSML｜parameter name="',
+                        Part("name"),
+                        '" string="false">',
+                        Part("value"),
+                        "</｜DSML｜parameter>\n",
+                    ),
                 ),
                 before="\n\n<",
                 alone="\n\n<",

@@ -183,7 +183,20 @@ class Kanana15(Renderer):
     def response(self, out: Writer, past: object) -> Response:
         return Response(
             Hole("content"),
-            Calls(FieldCall(Anchor("<|python_tag|>"), Anchor(""), Part("arguments"))),
+            Either(
+                (
+                    Calls(
+                        FieldCall(
+                            Anchor("<function="),
+                            Anchor("</function>"),
+                            Part("name"),
+                            ">",
+                            Part("arguments"),
+                        ),
+                    ),
+                ),
+                (Calls(FieldCall(Anchor("<|python_tag|>"), Anchor(""), Part("arguments"))),),
+            ),
             Either(
                 (Anchor("<|eom_id|>"),),
                 (Either((Anchor("<|eot_id|>"),), If(self.as_template)),),

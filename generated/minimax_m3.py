@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 from templc.runtime import (
     Anchor,
-    ArgumentCall,
     Arguments,
-    Calls,
     Content,
     Either,
     Hole,
@@ -20,7 +18,6 @@ from templc.runtime import (
     Name,
     Option,
     OptionText,
-    Part,
     Reasoning,
     Renderer,
     Response,
@@ -239,23 +236,5 @@ class MinimaxM3(Renderer):
                 (Anchor("</mm:think>"),),
             ),
             Hole("content"),
-            Calls(
-                ArgumentCall(
-                    Anchor("]<]minimax[>["),
-                    Anchor("]<]minimax[>[</invoke>", post="\n"),
-                    head=('<invoke name="', Part("name"), '">'),
-                    argument=(
-                        "]<]minimax[>[<",
-                        Part("name"),
-                        ">",
-                        Part("value"),
-                        "]<]minimax[>[</",
-                        Part("name"),
-                        ">",
-                    ),
-                ),
-                open=Anchor("]<]minimax[>[", post="<tool_call>\n"),
-                close=Anchor("]<]minimax[>[", post="</tool_call>"),
-            ),
             Anchor("[e~["),
         )

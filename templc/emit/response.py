@@ -173,10 +173,11 @@ def _shape(calls: Calls) -> _Node:
             return _Node("MapCall", (*edges, _Node(literal(before)), _Node(literal(mark))))
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
-        case ArgumentCall(head=head, argument=argument, tail=tail):
+        case ArgumentCall(head=head, argument=argument, tail=tail, other=other):
             parts = [
                 _Node(f"{name}=", tuple(_part(item) for item in items))
-                for name, items in (("head", head), ("argument", argument))
+                for name, items in (("head", head), ("argument", argument), ("other", other))
+                if items
             ]
             return _Node(
                 "ArgumentCall",

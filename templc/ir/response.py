@@ -26,7 +26,9 @@ from templc.model.expr import (
     Fact,
     Not,
     Or,
+    Ref,
     Test,
+    Value,
     conjunction,
     disjunction,
     negation,
@@ -102,8 +104,10 @@ class _Derive:
             case When():
                 return self._when(op)
             case Each(over="calls"):
-                found = self._calls(op)
-                return [found] if found else []
+                found = [one for one in map(self._calls, _spellings(op)) if one]
+                if len(found) < 2:
+                    return list(found)
+                return [Choice(tuple(Guarded(Const(True), (one,)) for one in found))]
             case Each():
                 return []
 
@@ -191,6 +195,17 @@ class _Derive:
                     found.append(part)
                     space = Separator("", "")
         return (*found, *([Blank(space.before)] if space.before else []))
+
+
+def _spellings(op: Each) -> list[Each]:
+    """The loop for each way in which a call may be written, where something of the call itself decides which."""
+    match op.do:
+        case (When(Test(value=Value(ref=Ref(scope="item"))), then, otherwise),) if (
+            then and otherwise
+        ):
+            return [replace(op, do=otherwise), replace(op, do=then)]
+        case _:
+            return [op]
 
 
 def _glue(parts: tuple[Shape, ...], *, texts: bool) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from templc.ir.filters import MARKS
 from templc.ir.literals import Literals
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
+from templc.model import expr
 from templc.model.expr import Ref, Test, Value
 from templc.runtime.parser.grammar import (
     Anchor,
@@ -174,12 +175,35 @@ def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str
     for item in _run(loop.open)[0]:
         _add(head, item)
     tail = "".join(str(item) for item in (*_run(loop.close)[0], closing[0]))
-    argument = _trimmed(_run(loop.do)[0])
+    argument, *others = (_trimmed(_run(side)[0]) for side in _sides(loop.do))
     close_anchor = replace(closing[1], post=closing[2])
     marked = [mark for mark in map(_mark_of, loop.do) if mark]
     if marked and len(head) == 3 and head[2] == "{" and tail == "}":
         return MapCall(opening[1], close_anchor, str(head[0]), marked[0]), opening[0]
-    return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail), opening[0]
+    if not all(_plain(one) for one in (argument, *others)):
+        return None
+    other = next((one for one in others if one != argument), ())
+    return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail, other), opening[0]
+
+
+def _sides(ops: Ops) -> list[Ops]:
+    """How an argument is written; where that hangs on whether it is a text, that of texts first."""
+    match ops:
+        case (When(Test("is_text"), then, otherwise),) if then and otherwise:
+            return [then, otherwise]
+        case (When(expr.Not(Test("is_text")), then, otherwise),) if then and otherwise:
+            return [otherwise, then]
+        case _:
+            return [ops]
+
+
+def _plain(argument: tuple[str | Part, ...]) -> bool:
+    """Whether an argument is a name and a value, each once, with texts around both."""
+    match argument:
+        case (str(), Part(), str(), Part(), str()):
+            return True
+        case _:
+            return False
 
 
 def _mark_of(op: Op) -> str:

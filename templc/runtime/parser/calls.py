@@ -27,6 +27,7 @@ from templc.runtime.parser.map_calls import read_map
 from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
 from templc.runtime.parser.values import Unreadable, decoded_arguments, members, read_json, typed
+from templc.runtime.text import to_json
 
 Raw = str | dict[str, str]
 Problem = tuple[str, str]
@@ -266,7 +267,12 @@ def _outside(shape: ArgumentCall, alphabet: Alphabet) -> ArgumentCall:
         return tuple(alphabet.outside(item) if isinstance(item, str) else item for item in items)
 
     return ArgumentCall(
-        shape.open, shape.close, run(shape.head), run(shape.argument), alphabet.outside(shape.tail)
+        shape.open,
+        shape.close,
+        run(shape.head),
+        run(shape.argument),
+        alphabet.outside(shape.tail),
+        run(shape.other),
     )
 
 
@@ -275,19 +281,24 @@ def _each(
 ) -> str:
     """Read every argument from `at` on into `call`; what follows the last one."""
     opening, closing = argument_edges(shape)
-    middle = str(shape.argument[2])
+    middles = [str(spelling[2]).strip() for spelling in (shape.argument, shape.other) if spelling]
+    between = re.compile("|".join(map(re.escape, middles)))
     follow = "|".join(re.escape(item) for item in (opening, shape.tail.strip()) if item)
     ends = re.compile(rf"{re.escape(closing)}(?=\s{{0,{LOOK_AHEAD}}}(?:{follow}|\Z))")
     while text.startswith(opening, at):
-        separator = text.find(middle.strip(), at + len(opening))
-        if separator < 0:
+        separator = between.search(text, at + len(opening))
+        if separator is None:
             raise BadCall("bad_arguments", f"an argument of {call.name!r} has no name")
-        key = text[at + len(opening) : separator].strip()
-        start = separator + len(middle.strip())
+        key = text[at + len(opening) : separator.start()].strip()
+        start = separator.end()
         end = ends.search(text, start)
         if end is None:
             raise BadCall("bad_arguments", f"the argument {key!r} of {call.name!r} is not closed")
-        _take(call, key, _bare(shape, text[start : end.start()]), parameters)
+        value = _bare(shape, text[start : end.start()])
+        if shape.other:
+            _take_marked(call, key, value, text=separator[0] == middles[0])
+        else:
+            _take(call, key, value, parameters)
         at = end.end()
         at += len(text[at : at + LOOK_AHEAD]) - len(text[at : at + LOOK_AHEAD].lstrip())
     return text[at:]
@@ -298,6 +309,24 @@ def _bare(shape: ArgumentCall, value: str) -> str:
     middle, last = str(shape.argument[2]), str(shape.argument[-1])
     value = value.removeprefix(middle[len(middle.rstrip()) :])
     return value.removesuffix(last[: len(last) - len(last.lstrip())])
+
+
+def _take_marked(call: ReadCall, key: str, value: str, *, text: bool) -> None:
+    """An argument whose spelling says whether it is a text; no schema is needed."""
+    assert isinstance(call.raw, dict)
+    if key in call.raw:
+        call.notes.append(("duplicate_argument", f"{call.name!r} has the argument {key!r} twice"))
+    call.arguments[key] = call.raw[key] = value
+    if text:
+        return
+    try:
+        call.arguments[key] = read_json(value)
+    except Unreadable as error:
+        call.errors.append(("bad_value", f"{key!r} of {call.name!r}: {error}"))
+        return
+    if to_json(call.arguments[key]) == value:
+        # What is spelled as usual is written so again; its text would be taken for a text.
+        del call.raw[key]
 
 
 def _take(call: ReadCall, key: str, value: str, parameters: Mapping[str, Any] | None) -> None:

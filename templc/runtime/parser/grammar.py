@@ -79,7 +79,8 @@ class ArgumentCall:
     """A call that writes each argument by itself.
 
     head: what stands before the arguments; argument: key and value with the texts around them; tail: what stands
-    between the last argument and `close`.
+    between the last argument and `close`. other: how a value that is no text is written, where `argument` is for
+    texts only; it differs between key and value.
     """
 
     open: Anchor
@@ -87,6 +88,7 @@ class ArgumentCall:
     head: tuple[str | Part, ...]
     argument: tuple[str | Part, ...]
     tail: str = ""
+    other: tuple[str | Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,8 +188,10 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
             return MapCall(opening, closing, alphabet.inside(before), alphabet.inside(mark))
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
-        case ArgumentCall(head=head, argument=argument, tail=tail):
-            return ArgumentCall(opening, closing, run(head), run(argument), alphabet.inside(tail))
+        case ArgumentCall(head=head, argument=argument, tail=tail, other=other):
+            return ArgumentCall(
+                opening, closing, run(head), run(argument), alphabet.inside(tail), run(other)
+            )
 
 
 class _Builder:
