@@ -36,7 +36,8 @@ def test_the_stop_token_is_trained(name: str) -> None:
     prompt = case.renderer.render([USER], case.tokenizer, add_generation_prompt=True)
     assert tokens[: len(prompt)] == prompt
     if any(fault.code == "untrained-stop" for fault in program(name).faults):
-        assert not set(trained) & set(case.renderer.stop_token_ids(case.tokenizer))
+        # Some of its turns have a stop, or none has.
+        assert not set(trained[:-1]) & set(case.renderer.stop_token_ids(case.tokenizer))
     elif case.renderer.info.stop:
         stops = case.renderer.stop_token_ids(case.tokenizer)
         assert trained[-1] in stops and not set(trained[:-1]) & set(stops)
