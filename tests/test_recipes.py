@@ -73,7 +73,14 @@ def test_ctrl_c_in_the_middle_of_a_step_and_the_same_command_again(tmp_path: Pat
     command = [sys.executable, "-m", "templc.recipes.multi_turn_rl", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     metrics = tmp_path / "metrics.jsonl"
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
+    # Whoever runs the tests in the background of a shell has Ctrl-C ignored, and passes that on.
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as run:
         while not metrics.exists() and run.poll() is None:
             time.sleep(0.05)
         first = metrics.read_text().splitlines()

@@ -46,7 +46,7 @@ def python_def(tool: object) -> str:
             f"    - {name} ({_short(spec)}): {_said(spec)}" for name, spec in returned.items()
         ]
     else:
-        lines += ["", ""][bool(properties) :]
+        lines.append("")
     return "\n".join([*lines, '    """'])
 
 
