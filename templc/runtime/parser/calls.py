@@ -26,7 +26,14 @@ from templc.runtime.parser.grammar import (
 from templc.runtime.parser.map_calls import read_map
 from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
-from templc.runtime.parser.values import Unreadable, decoded_arguments, members, read_json, typed
+from templc.runtime.parser.values import (
+    Typed,
+    Unreadable,
+    decoded_arguments,
+    members,
+    read_json,
+    typed,
+)
 from templc.runtime.text import to_json
 
 Raw = str | dict[str, str]
@@ -151,9 +158,8 @@ class Reading:
 
     def _map(self, shape: MapCall, text: str) -> ReadCall:
         before, mark = self.alphabet.outside(shape.before), self.alphabet.outside(shape.mark)
-        inner = (
-            _after(self.alphabet.outside(text), before) if before else self.alphabet.outside(text)
-        )
+        inner = self.alphabet.outside(text)
+        inner = _after(inner, before) if before else inner
         name, brace, rest = inner.partition("{")
         if not name.strip() or not brace:
             raise BadCall("no_name", "the call is not a name and braces")
@@ -296,9 +302,11 @@ def _each(
             raise BadCall("bad_arguments", f"the argument {key!r} of {call.name!r} is not closed")
         value = _bare(shape, text[start : end.start()])
         if shape.other:
-            _take_marked(call, key, value, text=separator[0] == middles[0])
+            _take(call, key, value, _marked(value, text=separator[0] == middles[0]), None)
+            _respell(call, key)
         else:
-            _take(call, key, value, parameters)
+            found = typed(value, None if parameters is None else parameters.get(key))
+            _take(call, key, value, found, parameters)
         at = end.end()
         at += len(text[at : at + LOOK_AHEAD]) - len(text[at : at + LOOK_AHEAD].lstrip())
     return text[at:]
@@ -311,31 +319,31 @@ def _bare(shape: ArgumentCall, value: str) -> str:
     return value.removesuffix(last[: len(last) - len(last.lstrip())])
 
 
-def _take_marked(call: ReadCall, key: str, value: str, *, text: bool) -> None:
+def _marked(value: str, *, text: bool) -> Typed:
     """An argument whose spelling says whether it is a text; no schema is needed."""
-    assert isinstance(call.raw, dict)
-    if key in call.raw:
-        call.notes.append(("duplicate_argument", f"{call.name!r} has the argument {key!r} twice"))
-    call.arguments[key] = call.raw[key] = value
     if text:
-        return
+        return Typed(value)
     try:
-        call.arguments[key] = read_json(value)
+        return Typed(read_json(value))
     except Unreadable as error:
-        call.errors.append(("bad_value", f"{key!r} of {call.name!r}: {error}"))
-        return
-    if to_json(call.arguments[key]) == value:
-        # What is spelled as usual is written so again; its text would be taken for a text.
+        return Typed(value, error=str(error))
+
+
+def _respell(call: ReadCall, key: str) -> None:
+    """Leave out the raw text of a value that is spelled as usual: it is written so again, not taken for a text."""
+    assert isinstance(call.raw, dict)
+    if to_json(call.arguments[key]) == call.raw[key]:
         del call.raw[key]
 
 
-def _take(call: ReadCall, key: str, value: str, parameters: Mapping[str, Any] | None) -> None:
+def _take(
+    call: ReadCall, key: str, value: str, found: Typed, parameters: Mapping[str, Any] | None
+) -> None:
     assert isinstance(call.raw, dict)
     if key in call.raw:
         call.notes.append(("duplicate_argument", f"{call.name!r} has the argument {key!r} twice"))
     if parameters is not None and key not in parameters:
         call.notes.append(("unknown_argument", f"{call.name!r} declares no argument {key!r}"))
-    found = typed(value, None if parameters is None else parameters.get(key))
     call.arguments[key], call.raw[key] = found.value, value
     call.errors += (
         [("bad_value", f"{key!r} of {call.name!r}: {found.error}")] if found.error else []
