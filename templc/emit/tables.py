@@ -127,6 +127,8 @@ def _inline(inline: InlineReasoning) -> str:
     parts = [literal(text) for text in (inline.open, inline.close, inline.content)]
     if inline.reasoning != "newlines":
         parts.append(literal(inline.reasoning))
+    if not inline.in_template:
+        parts.append("in_template=False")
     one = f"InlineReasoning({', '.join(parts)})"
     if columns(one) + 8 + len("inline_reasoning=,") <= 100:
         return one
