@@ -321,8 +321,8 @@ class Deepseekv32(Renderer):
                 ),
                 before="\n\n<",
                 alone="\n\n<",
-                open=Anchor("｜DSML｜", post="function_calls>\n"),
-                close=Anchor("｜DSML｜", pre="</", post="function_calls>"),
+                open=Anchor("｜DSML｜function_calls>", post="\n"),
+                close=Anchor("｜DSML｜function_calls>", pre="</"),
             ),
             Anchor("<｜end▁of▁sentence｜>"),
         )

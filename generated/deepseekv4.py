@@ -304,8 +304,8 @@ class Deepseekv4(Renderer):
                 ),
                 before="\n\n<",
                 alone="\n\n<",
-                open=Anchor("｜DSML｜", post="tool_calls>\n"),
-                close=Anchor("｜DSML｜", pre="</", post="tool_calls>"),
+                open=Anchor("｜DSML｜tool_calls>", post="\n"),
+                close=Anchor("｜DSML｜tool_calls>", pre="</"),
             ),
             Anchor("<｜end▁of▁sentence｜>"),
         )

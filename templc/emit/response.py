@@ -27,6 +27,7 @@ from templc.runtime.parser.grammar import (
     MapCall,
     Part,
     PythonCalls,
+    TreeCall,
 )
 
 NAMES = (
@@ -44,6 +45,7 @@ NAMES = (
     "Part",
     "PythonCalls",
     "Response",
+    "TreeCall",
 )
 
 
@@ -171,6 +173,9 @@ def _shape(calls: Calls) -> _Node:
             return _Node("PythonCalls", edges)
         case MapCall(before=before, mark=mark):
             return _Node("MapCall", (*edges, _Node(literal(before)), _Node(literal(mark))))
+        case TreeCall(head=head, mark=mark):
+            named = [_Node("head=", tuple(_part(item) for item in head))]
+            return _Node("TreeCall", (*edges, *named, _Node(f"mark={literal(mark)}")))
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
         case ArgumentCall(head=head, argument=argument, tail=tail, other=other):
