@@ -266,7 +266,7 @@ class Deepseekv4(Renderer):
     def other(self, out: Writer) -> None:  # line 66
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 If(

@@ -259,7 +259,7 @@ class NemotronNanoV2(Renderer):
             else:
                 out.write("<think>\n")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 If(

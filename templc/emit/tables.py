@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
-from templc.ir.ops import Program
+from templc.ir.ops import Program, tells_missing
 from templc.model.spec import InlineReasoning, Option
 
 
@@ -34,6 +34,8 @@ class Tables:
         ]
         if runs:
             lines.add(f"runs = {_tuple(tuple(runs), 4)}")
+        if tells_missing(program, "reasoning"):
+            lines.add("tells_missing_reasoning = True")
         if program.past:
             lines.add("past_type = Past")
         if program.future:
