@@ -15,7 +15,7 @@ from typing import Any
 
 from templc.model.expr import Fact
 from templc.proof.classes import MessageClass
-from templc.proof.joint import COMPLETION, END, Ending, Place
+from templc.proof.joint import COMPLETION, END, Addition, Place
 from templc.proof.machine import FIRST, Machine, State
 from templc.proof.stability import Stability
 
@@ -88,17 +88,17 @@ def _joints(stability: Stability, place: Place, past: State) -> set[Triple]:
     found = set()
     for last in machine.classes:
         if (place.prompted or last.role == place.after) and machine.admits(past, last):
-            for ending in endings(machine, place, past, last):
-                for end in machine.ends:
-                    views = walk.joint.views(place.prompted, ending, end)
-                    old, new = (machine.before(view, last) for view in views)
-                    if old != new:
-                        found.add((past, old, new))
+            for added in additions(stability, place, machine.after(past, last)):
+                views = walk.joint.views(place.prompted, added)
+                old, new = (machine.before(view, last) for view in views)
+                if old != new:
+                    found.add((past, old, new))
     return found
 
 
-def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> list[Ending]:
+def additions(stability: Stability, place: Place, behind: State) -> list[Addition]:
     """Every way to go on behind a last message, by classes."""
+    machine, joint = stability.machine, stability.walk.joint
     found: list[tuple[MessageClass, ...]] = [()]
     if place.after == COMPLETION:
         found = [(one,) for one in machine.classes if machine.sampleable(one)]
@@ -106,11 +106,11 @@ def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> 
         found = [
             (*head, one) for head in found for one in machine.classes if one.role == place.then
         ]
-    behind = machine.after(past, last)
     return [
-        Ending(last, added, place.after == COMPLETION)
+        joint.addition(added, end, answered=place.after == COMPLETION)
         for added in found
         if _accepted(machine, behind, added)
+        for end in machine.ends
     ]
 
 

@@ -25,6 +25,7 @@ from templc.proof.atoms import (
     emptiness,
     known,
     lead_tests,
+    leaves_of,
     of_message,
     on_lead,
     opener_tests,
@@ -78,12 +79,18 @@ class Machine:
         self._after: dict[tuple[State, MessageClass], State] = {}
         self._before: dict[tuple[State, MessageClass], State] = {}
         self._admits: dict[tuple[State, MessageClass], bool] = {}
+        self._reads = {role: self._facts_read(ops) for role, ops in self._turns.items()}
+        reads = self._facts_read((*self._sampled, *self._ends["prefill"]))
+        self._reads_sampled = tuple(at for at in reads if at < len(self.start))
         self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
+        self._by_reads: dict[object, Emission] = {}
+        self._kept: dict[Emission, Emission] = {}
         self._samples: dict[tuple[MessageClass, State], Emission] = {}
         self._known_ends: dict[tuple[str, State], Emission] = {}
         self._facts: dict[tuple[State, State], dict[Fact, bool]] = {}
-        # How emissions of a class compare, for `letters.settled`.
-        self.settled: dict[tuple[Emission, Emission, MessageClass], Match] = {}
+        # How emissions of a class compare, for `letters.settled`; what is hoisted of a class.
+        self.settled: dict[tuple[int, int, MessageClass], Match] = {}
+        self._hoisted: dict[tuple[MessageClass, State], bool] = {}
 
     def __repr__(self) -> str:
         return f"<machine of {self.program.format}, {len(self.classes)} classes>"
@@ -201,12 +208,32 @@ class Machine:
 
     # what is written
 
+    def kept(self, emission: Emission) -> Emission:
+        """The emission that stands for all equal ones, so that one is known by its `id` as long as the machine is."""
+        return self._kept.setdefault(emission, emission)
+
     def emission(self, found: MessageClass, past: State, future: State) -> Emission:
-        """What a message writes."""
+        """What a message writes; equal ones are one object."""
         key = (found, past, future)
-        if key not in self._emissions:
-            self._emissions[key] = self._emission(*key)
-        return self._emissions[key]
+        known = self._emissions.get(key)
+        if known is None:
+            # Most turns read few facts, so many states write the same.
+            bits = (*past, *future)
+            short = (found, *(bits[at] for at in self._reads[found.role]))
+            known = self._by_reads.get(short)
+            if known is None:
+                known = self._by_reads[short] = self.kept(self._emission(*key))
+            self._emissions[key] = known
+        return known
+
+    def _facts_read(self, ops: Ops) -> tuple[int, ...]:
+        """Which bits of a past and a future, in a row, the emission of a turn can hang on."""
+        own, size = len(self.past_facts), len(self.past_facts) + len(self.lead)
+        facts = {leaf for op in walk(ops) if isinstance(op, When) for leaf in leaves_of(op.cond)}
+        facts |= {FIRST} if self.lead or self.program.leading else set()
+        past = [at for at, fact in enumerate(self.past_facts) if fact in facts]
+        future = [size + at for at, fact in enumerate(self.future_facts) if fact in facts]
+        return (*past, *range(own, size), *future)
 
     def _emission(self, found: MessageClass, past: State, future: State) -> Emission:
         facts = self.facts(past, future)
@@ -234,25 +261,36 @@ class Machine:
         if key not in self._known_ends:
             bits: Bits = dict(zip(self.lead, past[len(self.past_facts) :], strict=True))
             view = View("", bits, self.facts(past, self.end()), self.settings, "", PROMPT)
-            self._known_ends[key] = emit(self._ends[name], view)
+            self._known_ends[key] = self.kept(emit(self._ends[name], view))
         return self._known_ends[key]
 
     def sampled(self, found: MessageClass, past: State) -> Emission:
         """What the model samples when it answers so, less what the prompt already holds."""
         key = (found, past)
         if key not in self._samples:
-            self._samples[key] = self._sample(*key)
+            short = ("sampled", found, *(past[at] for at in self._reads_sampled))
+            if short not in self._by_reads:
+                self._by_reads[short] = self.kept(self._sample(*key))
+            self._samples[key] = self._by_reads[short]
         return self._samples[key]
 
     def _sample(self, found: MessageClass, past: State) -> Emission:
         facts = self.facts(past, self.end(live=True))
         view = View(found.role, self._bits(found, past), facts, self.settings, "m")
-        return without(emit(self._sampled, view), self.written_at_end("prefill", past))
+        return self.kept(
+            without(emit(self._sampled, view), self.written_at_end("prefill", past))
+        )
 
     def hoisted(self, found: MessageClass, past: State) -> bool:
         """Whether a later message changes the head; never, unless it is a system message of a hoisting format."""
         if not self.program.hoisting or found.role != "system":
             return False
+        key = (found, past)
+        if key not in self._hoisted:
+            self._hoisted[key] = self._hoists(found, past)
+        return self._hoisted[key]
+
+    def _hoists(self, found: MessageClass, past: State) -> bool:
         facts = self.facts(past, self.end())
         view = View("system", found.bits, facts, self.settings, "m")
         seen = facts[SYSTEM]

@@ -25,7 +25,7 @@ from templc.model import expr
 from templc.proof import table, variants
 from templc.proof.classes import MessageClass, TooMany, roles_of
 from templc.proof.conditions import Condition, Names
-from templc.proof.joint import Ending, Place
+from templc.proof.joint import Place
 from templc.proof.letters import Alphabet, settled
 from templc.proof.machine import Machine, run, view_back
 from templc.proof.reasons import Reason, reason_of
@@ -171,8 +171,9 @@ class Stability:
             first, second = (machine.emission(word[at], pasts[at], seen[at]) for seen in (old, new))
             if first != second and settled(machine, first, second, word[at]).kind != "same":
                 return False
-        ending = Ending(word[size - 1], word[size:], answered)
-        return self.walk.joint.match(prompt, pasts[size - 1], ending, end).prefix
+        joint = self.walk.joint
+        addition = joint.addition(word[size:], end, answered=answered)
+        return joint.match(prompt, pasts[size - 1], word[size - 1], addition).prefix
 
     def met_by(
         self, cell: Cell, word: tuple[MessageClass, ...], size: int, *, then_prompt: bool = False
