@@ -10,7 +10,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TypeVar
+from pathlib import Path
+from typing import Literal, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -29,13 +30,19 @@ def spread(
     cores = min(os.cpu_count() or 1, len(jobs))
     if cores < 2 or len(jobs) < FEW:
         return [_counted(work(job), number, progress) for number, job in enumerate(jobs, 1)]
-    # Started anew, not forked: a copy of a process with threads may stop for ever.
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(_method())
     with ProcessPoolExecutor(cores, context, initializer=_rarely_collect) as pool:
         futures = [pool.submit(work, job) for job in jobs]
         for done, _ in enumerate(as_completed(futures), 1):
             progress(done)
         return [future.result() for future in futures]
+
+
+def _method() -> Literal["fork", "spawn"]:
+    """A copy of this process has all modules at once, but one of a process with threads may stop for ever."""
+    threads = Path("/proc/self/task")
+    alone = threads.is_dir() and len(list(threads.iterdir())) == 1
+    return "fork" if alone else "spawn"
 
 
 def _rarely_collect() -> None:

@@ -91,7 +91,7 @@ def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
             walk.explained[pair] = tuple(dict.fromkeys(_earlier(walk, pair)))
         yield from walk.explained[pair]
     if walk.differs(case.last, case.node.past, views):
-        yield from _flips(machine, last, case.node.past, views)
+        yield from _flips(walk, last, case.node.past, views)
     elif pair not in case.node.changed:
         yield from _behind_last(walk, place, case)
 
@@ -103,18 +103,28 @@ def _earlier(walk: Walk, pair: Pair) -> Iterator[Found]:
         for letter in walk.letters:
             for past in walk.alphabet.pasts:
                 if walk.differs(letter, past, now):
-                    yield from _flips(walk.machine, letter.sample, past, now)
+                    yield from _flips(walk, letter.sample, past, now)
             then = walk.step(now, letter)
             if then[0] != then[1] and then not in seen:
                 seen.add(then)
                 queue.append(then)
 
 
-def _flips(machine: Machine, found: MessageClass, past: State, pair: Pair) -> Iterator[Found]:
+def _flips(walk: Walk, found: MessageClass, past: State, pair: Pair) -> tuple[Found, ...]:
     """The conditions of a turn that are decided otherwise under the second view."""
+    machine = walk.machine
     if machine.emission(found, past, pair[0]) == machine.emission(found, past, pair[1]):
-        return
-    old, new = (machine.facts(past, view) for view in pair)
+        return ()
+    key = (found, *(machine.read(found, past, view) for view in pair))
+    if key not in walk.explained:
+        old, new = (machine.facts(past, view) for view in pair)
+        walk.explained[key] = tuple(_flipping(machine, found, old, new))
+    return walk.explained[key]
+
+
+def _flipping(
+    machine: Machine, found: MessageClass, old: dict[Fact, bool], new: dict[Fact, bool]
+) -> Iterator[Found]:
     for op, facts in flipped(machine.turn(found.role), found.bits, old, new):
         for fact in facts:
             span = fact.span or op.span

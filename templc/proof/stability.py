@@ -238,7 +238,7 @@ def prove(
     names = Names(walk)
     cells = [_cell(walk, names, place) for place in places]
     if walk.doubted:
-        sure = Walk(walk.alphabet, places, doubt=False)
+        sure = Names(Walk(walk.alphabet, places, doubt=False))
         cells = [_sure(sure, cell) for cell in cells]
     return Stability(program, names, settings, tuple(_numbered(cells)))
 
@@ -286,15 +286,15 @@ def _cell(walk: Walk, names: Names, place: Place) -> Cell:
     return Cell(place, "stable if", names.condition(place, outcomes), reason, witness)
 
 
-def _sure(sure: Walk, cell: Cell) -> Cell:
+def _sure(sure: Names, cell: Cell) -> Cell:
     """A cell as it is, unless its verdict rests on texts that no example shows to differ."""
     if cell.verdict in ("stable", "refused"):
         return cell
-    outcomes = sure.outcomes(cell.place)
+    outcomes = sure.walk.outcomes(cell.place)
     kept = sum(outcomes.values())
     same = kept == 0 if cell.verdict == "never" else 0 < kept < len(outcomes)
     if same and cell.condition is not None:
-        same = Names(sure).condition(cell.place, outcomes).terms == cell.condition.terms
+        same = sure.condition(cell.place, outcomes).terms == cell.condition.terms
     return cell if same else Cell(cell.place, "not proved", None, cell.reason, cell.witness)
 
 
