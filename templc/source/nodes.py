@@ -15,7 +15,6 @@ from typing import Any, assert_never
 
 import yaml
 from yaml import events
-from yaml.reader import Reader
 
 from templc.problems.problem import Label, Problem, Problems
 from templc.source.guesses import Kind, kind_of
@@ -26,6 +25,7 @@ from templc.source.refusals import (
     refuse_guess,
     refuse_key,
     refuse_surrogates,
+    refuse_unprintable,
 )
 from templc.source.scalars import Place, places
 from templc.source.span import Source, Span
@@ -182,7 +182,7 @@ def _without_mistake(source: Source) -> Node | None:
 
 
 def _document(source: Source, problems: Problems) -> Node | None:
-    if _unprintable(source, problems):
+    if refuse_unprintable(source, problems):
         return None
     parser = _Parser(source, problems, yaml.SafeLoader)
     try:
@@ -195,22 +195,6 @@ def _document(source: Source, problems: Problems) -> Node | None:
     except _Stop:
         pass
     return None
-
-
-def _unprintable(source: Source, problems: Problems) -> bool:
-    """Report each kind of character that YAML forbids, where it first stands."""
-    first: dict[str, int] = {}
-    for found in Reader.NON_PRINTABLE.finditer(source.text):
-        first.setdefault(found.group(), found.start())
-    for char, at in first.items():
-        problems.error(
-            "not-text",
-            f"the character U+{ord(char):04X} cannot stand in YAML",
-            Span(source, at, at + 1),
-            label="here",
-            helps=("remove it, or write it as an escape in double quotes",),
-        )
-    return bool(first)
 
 
 class _Stop(Exception):
