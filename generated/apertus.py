@@ -222,7 +222,7 @@ class Apertus(Renderer):
     def prompt(self, out: Writer) -> None:  # line 65
         out.write("<|assistant_start|>")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Hole("content"),
             Calls(

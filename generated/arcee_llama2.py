@@ -109,5 +109,5 @@ class ArceeLlama2(Renderer):
     def tool(self, out: Writer) -> None:  # llama2.yaml:39
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content", "strip"), Blank(" "), Hole("other"))

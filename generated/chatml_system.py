@@ -52,5 +52,5 @@ class ChatmlSystem(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 13
         out.write("<|im_start|>system\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

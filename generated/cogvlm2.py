@@ -161,5 +161,5 @@ class Cogvlm2(Renderer):
         if future.end:  # line 20
             out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("<|eot_id|>"))

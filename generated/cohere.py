@@ -113,5 +113,5 @@ class Cohere(Renderer):
     def tool(self, out: Writer) -> None:  # line 35
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("<|END_OF_TURN_TOKEN|>"))

@@ -153,7 +153,7 @@ class Cohere2(Renderer):
     def tool(self, out: Writer) -> None:  # line 40
         out.write("<|START_OF_TURN_TOKEN|><|END_OF_TURN_TOKEN|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Anchor("<|END_RESPONSE|>"),

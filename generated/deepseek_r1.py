@@ -205,7 +205,7 @@ class DeepseekR1(Renderer):
         if past.previous_tool_among_turn:  # deepseekv3.yaml:50
             out.write("<｜tool▁outputs▁end｜>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

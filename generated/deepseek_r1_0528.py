@@ -200,7 +200,7 @@ class DeepseekR10528(Renderer):
         if past.previous_tool_among_turn:  # deepseekv3.yaml:50
             out.write("<｜tool▁outputs▁end｜>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -200,7 +200,7 @@ class DeepseekR1Distill(Renderer):
         if past.previous_tool_among_turn:  # deepseekv3.yaml:50
             out.write("<｜tool▁outputs▁end｜>")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 (

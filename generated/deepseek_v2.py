@@ -78,5 +78,5 @@ class DeepseekV2(Renderer):
     def other(self, out: Writer) -> None:  # line 30
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"), Hole("other"))

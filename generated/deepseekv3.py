@@ -174,7 +174,7 @@ class Deepseekv3(Renderer):
         if past.previous_tool_among_turn:  # line 50
             out.write("<｜tool▁outputs▁end｜>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             If(

@@ -189,7 +189,7 @@ class Deepseekv31(Renderer):
     def other(self, out: Writer) -> None:  # line 52
         pass
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             If(
                 past.previous_user_among_turn,

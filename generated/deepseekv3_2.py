@@ -277,7 +277,7 @@ class Deepseekv32(Renderer):
     def other(self, out: Writer) -> None:  # deepseekv4.yaml:66
         pass
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             If(
                 past.previous_user_or_tool_among_turn,
@@ -321,8 +321,8 @@ class Deepseekv32(Renderer):
                 ),
                 before="\n\n<",
                 alone="\n\n<",
-                open=Anchor("｜DSML｜", post="function_calls>\n"),
-                close=Anchor("｜DSML｜", pre="</", post="function_calls>"),
+                open=Anchor("｜DSML｜function_calls>", post="\n"),
+                close=Anchor("｜DSML｜function_calls>", pre="</"),
             ),
             Anchor("<｜end▁of▁sentence｜>"),
         )

@@ -266,7 +266,7 @@ class Deepseekv4(Renderer):
     def other(self, out: Writer) -> None:  # line 66
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 If(
@@ -304,8 +304,8 @@ class Deepseekv4(Renderer):
                 ),
                 before="\n\n<",
                 alone="\n\n<",
-                open=Anchor("｜DSML｜", post="tool_calls>\n"),
-                close=Anchor("｜DSML｜", pre="</", post="tool_calls>"),
+                open=Anchor("｜DSML｜tool_calls>", post="\n"),
+                close=Anchor("｜DSML｜tool_calls>", pre="</"),
             ),
             Anchor("<｜end▁of▁sentence｜>"),
         )

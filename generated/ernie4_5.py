@@ -58,5 +58,5 @@ class Ernie45(Renderer):
     def other(self, out: Writer) -> None:  # line 25
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end_of_sentence|>"))

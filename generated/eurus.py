@@ -71,5 +71,5 @@ class Eurus(Renderer):
     def trailer(self, out: Writer) -> None:  # line 14
         out.write(" ")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -58,5 +58,5 @@ class Exaone35(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 30
         out.write("[|", Name(m.role), "|]", Content(m.content), "[|endofturn|]\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("[|endofturn|]"))

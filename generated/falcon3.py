@@ -211,7 +211,7 @@ class Falcon3(Renderer):
     def prompt(self, out: Writer) -> None:  # line 48
         out.write("<|assistant|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self, out: Writer) -> Response:
         return Response(
             Hole("content"),
             If(

@@ -104,5 +104,5 @@ class FalconH1(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 43
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

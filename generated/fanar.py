@@ -69,5 +69,5 @@ class Fanar(Renderer):
     def other(self, out: Writer) -> None:  # line 27
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<end_of_turn>"))

@@ -113,5 +113,5 @@ class Gemma2(Renderer):
             "<start_of_turn>", Name(m.role), "\n", Content(m.content.strip()), "<end_of_turn>\n"
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("<end_of_turn>"))

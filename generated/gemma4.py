@@ -227,7 +227,7 @@ class Gemma4(Renderer):
             if not self.enable_thinking:  # line 77
                 out.write("<|channel>thought\n<channel|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

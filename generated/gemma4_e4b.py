@@ -227,7 +227,7 @@ class Gemma4E4b(Renderer):
         elif not past.previous_calls:  # line 16
             out.write("<|turn>model\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -198,7 +198,7 @@ class Gemma4Early(Renderer):
         if not past.previous_tool and not past.previous_calls:  # line 40
             out.write("<|turn>model\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

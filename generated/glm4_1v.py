@@ -79,5 +79,5 @@ class Glm41v(Renderer):
     def other(self, out: Writer) -> None:  # line 26
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

@@ -188,7 +188,7 @@ class Glm45(Renderer):
     def other(self, out: Writer) -> None:  # line 56
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<think>", pre="\n"), Hole("reasoning", "strip"), Anchor("</think>")),

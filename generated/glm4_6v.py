@@ -194,7 +194,7 @@ class Glm46v(Renderer):
     def other(self, out: Writer) -> None:  # glm4_5.yaml:56
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<think>", pre="\n"), Hole("reasoning", "strip"), Anchor("</think>")),

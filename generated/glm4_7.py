@@ -184,7 +184,7 @@ class Glm47(Renderer):
     def other(self, out: Writer) -> None:  # glm4_5.yaml:56
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<think>"), Hole("reasoning", "strip"), Anchor("</think>")),

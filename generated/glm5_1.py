@@ -141,6 +141,7 @@ class Glm51(Renderer):
             doc="false: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
     }
+    tells_missing_reasoning = True
     past_type = Past
     future_type = Future
     enable_thinking: bool | None
@@ -236,7 +237,7 @@ class Glm51(Renderer):
     def other(self, out: Writer) -> None:  # glm4_5.yaml:56
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),

@@ -195,7 +195,7 @@ class Glm52(Renderer):
     def other(self, out: Writer) -> None:  # glm4_5.yaml:56
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Anchor("<think>"),
             Hole("reasoning"),

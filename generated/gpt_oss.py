@@ -102,6 +102,7 @@ class GptOss(Renderer):
             doc="the date in the system message; a clock is never read",
         ),
     }
+    tells_missing_reasoning = True
     past_type = Past
     future_type = Future
     model_identity: str
@@ -229,7 +230,7 @@ class GptOss(Renderer):
     def other(self, out: Writer) -> None:  # line 75
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -79,5 +79,5 @@ class Granite30(Renderer):
     def other(self, out: Writer) -> None:  # line 31
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end_of_text|>"))

@@ -114,5 +114,5 @@ class Granite31(Renderer):
             "<|end_of_text|>\n",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end_of_text|>"))

@@ -161,7 +161,7 @@ class Granite4(Renderer):
     def other(self, out: Writer) -> None:  # line 49
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(

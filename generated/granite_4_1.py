@@ -153,7 +153,7 @@ class Granite41(Renderer):
     def other(self, out: Writer) -> None:  # granite_4.yaml:49
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(

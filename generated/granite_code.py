@@ -65,5 +65,5 @@ class GraniteCode(Renderer):
     def other(self, out: Writer) -> None:  # line 24
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

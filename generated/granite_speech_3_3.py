@@ -113,5 +113,5 @@ class GraniteSpeech33(Renderer):
             "<|end_of_text|>\n",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end_of_text|>"))

@@ -61,5 +61,5 @@ class GraniteSpeech41(Renderer):
     def other(self, out: Writer) -> None:  # line 23
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

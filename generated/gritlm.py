@@ -67,5 +67,5 @@ class Gritlm(Renderer):
     def other(self, out: Writer) -> None:  # tulu3.yaml:29
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -54,5 +54,5 @@ class H2ovl(Renderer):
     def tool(self, out: Writer) -> None:  # line 25
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -66,5 +66,5 @@ class H2ovl800m(Renderer):
     def closer(self, out: Writer) -> None:  # h2ovl.yaml:24
         out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Hole("other"))

@@ -177,7 +177,7 @@ class Hermes2Pro(Renderer):
     def other(self, out: Writer) -> None:  # line 50
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Hole("content"),), ()),
             Calls(

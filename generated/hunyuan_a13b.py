@@ -116,5 +116,5 @@ class HunyuanA13b(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 35
         out.write(Content(m.content))
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|eos|>"))

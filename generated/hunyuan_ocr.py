@@ -86,5 +86,5 @@ class HunyuanOcr(Renderer):
     def other(self, out: Writer) -> None:  # line 28
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<｜hy_Assistant｜>"))

@@ -121,5 +121,5 @@ class HyMt2(Renderer):
         if future.end:  # line 30
             out.write("<｜hy_place▁holder▁no▁8｜>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<｜hy_place▁holder▁no▁2｜>"))

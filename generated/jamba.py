@@ -115,7 +115,7 @@ class Jamba(Renderer):
             out.write("(", Name(m.name), ")")
         out.write(Content(m.content), "<|eom|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Anchor("(", pre=" "), Hole("other"), Anchor(")")), (Blank(" "),)),
             Hole("content"),

@@ -180,7 +180,7 @@ class Kanana15(Renderer):
     def prompt(self, out: Writer) -> None:  # line 51
         out.write("<|start_header_id|>assistant<|end_header_id|>\n\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Either(

@@ -199,7 +199,7 @@ class Kanana2Thinking(Renderer):
     def other(self, out: Writer) -> None:  # qwen3.yaml:57
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Anchor("<think>", post="\n"),
             Hole("reasoning", "strip_newlines"),

@@ -185,7 +185,7 @@ class KimiK25(Renderer):
             out.write(Name(m.role))
         out.write("<|im_middle|>", Content(m.content), "<|im_end|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 If(

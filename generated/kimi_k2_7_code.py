@@ -140,7 +140,7 @@ class KimiK27Code(Renderer):
             out.write(Name(m.role))
         out.write("<|im_middle|>", Content(m.content), "<|im_end|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Anchor("<think>"),
             Hole("reasoning"),

@@ -134,7 +134,7 @@ class KimiK2Instruct(Renderer):
             out.write(Name(m.role))
         out.write("<|im_middle|>", Content(m.content), "<|im_end|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(

@@ -76,5 +76,5 @@ class KimiVl(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # line 27
         out.write("tool<|im_middle|>", Content(m.content), "<|im_end|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

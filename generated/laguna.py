@@ -161,7 +161,7 @@ class Laguna(Renderer):
     def other(self, out: Writer) -> None:  # line 57
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 If(

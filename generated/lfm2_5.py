@@ -114,5 +114,5 @@ class Lfm25(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # lfm2.yaml:42
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

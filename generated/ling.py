@@ -59,5 +59,5 @@ class Ling(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # line 23
         out.write("<role>TOOL</role>", Content(m.content))
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

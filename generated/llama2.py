@@ -110,5 +110,5 @@ class Llama2(Renderer):
     def tool(self, out: Writer) -> None:  # line 39
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content", "strip"), Blank(" "), Hole("other"))

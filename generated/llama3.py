@@ -120,5 +120,5 @@ class Llama3(Renderer):
             "<|eot_id|>",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("<|eot_id|>"))

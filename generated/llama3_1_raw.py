@@ -171,7 +171,7 @@ class Llama31Raw(Renderer):
             "<|eot_id|>",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Calls(BareCall("name", "parameters")),
             Either((Hole("content"),), ()),

@@ -185,7 +185,7 @@ class Llama32(Renderer):
             "<|eot_id|>",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Calls(BareCall("name", "parameters")),
             Either((Hole("content", "strip"),), ()),

@@ -148,5 +148,5 @@ class Llama3AlwaysPrompt(Renderer):
         if future.end:  # line 18
             out.write("<|start_header_id|>assistant<|end_header_id|>\n\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("<|eot_id|>"))

@@ -186,7 +186,7 @@ class Llama4(Renderer):
             "<|header_start|>", Name(m.role), "<|header_end|>\n\n", Content(m.content), "<|eot|>"
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<|python_start|>"), Hole("content"), Anchor("<|python_end|>")),

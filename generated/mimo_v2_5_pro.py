@@ -233,7 +233,7 @@ class MimoV25Pro(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # mimo_v2.yaml:59
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<think>"), Hole("reasoning"), Anchor("</think>")),

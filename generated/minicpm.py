@@ -53,5 +53,5 @@ class Minicpm(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 20
         out.write(Content(m.content))
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

@@ -82,5 +82,5 @@ class Minicpm41(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # qwen2.yaml:30
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

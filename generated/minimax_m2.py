@@ -199,7 +199,7 @@ class MinimaxM2(Renderer):
     def other(self, out: Writer) -> None:  # line 64
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -200,7 +200,7 @@ class MinimaxM27(Renderer):
     def other(self, out: Writer) -> None:  # minimax_m2.yaml:64
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from templc.runtime import (
     Anchor,
     Arguments,
+    Calls,
     Content,
     Either,
     Hole,
@@ -18,10 +19,12 @@ from templc.runtime import (
     Name,
     Option,
     OptionText,
+    Part,
     Reasoning,
     Renderer,
     Response,
     ToolText,
+    TreeCall,
     Writer,
     to_json,
     tree_parts,
@@ -229,12 +232,22 @@ class MinimaxM3(Renderer):
     def other(self, out: Writer) -> None:  # minimax_m2.yaml:64
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (Anchor("<mm:think>"), Hole("reasoning"), Anchor("</mm:think>")),
                 (Anchor("</mm:think>"),),
             ),
             Hole("content"),
+            Calls(
+                TreeCall(
+                    Anchor("]<]minimax[>[<invoke"),
+                    Anchor("]<]minimax[>[</invoke>", post="\n"),
+                    head=(' name="', Part("name"), '">'),
+                    mark="]<]minimax[>[",
+                ),
+                open=Anchor("]<]minimax[>[<tool_call>", post="\n"),
+                close=Anchor("]<]minimax[>[</tool_call>"),
+            ),
             Anchor("[e~["),
         )

@@ -198,7 +198,7 @@ class Ministral3(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # line 47
         out.write("[TOOL_RESULTS]", Content(m.content), "[/TOOL_RESULTS]")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(If(past.previous_assistant, Blank("\n\n")), ()),
             Hole("content"),

@@ -197,7 +197,7 @@ class Ministral38b(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # ministral3.yaml:47
         out.write("[TOOL_RESULTS]", Content(m.content), "[/TOOL_RESULTS]")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(If(past.previous_assistant, Blank("\n\n")), ()),
             Hole("content"),

@@ -232,7 +232,7 @@ class MistralMedium35(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # ministral3.yaml:47
         out.write("[TOOL_RESULTS]", Content(m.content), "[/TOOL_RESULTS]")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 (Anchor("[THINK]"), Hole("reasoning"), Anchor("[/THINK]")),

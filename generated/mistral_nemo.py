@@ -178,7 +178,7 @@ class MistralNemo(Renderer):
             '"}[/TOOL_RESULTS]',
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Hole("content"),), ()),
             Calls(

@@ -68,5 +68,5 @@ class MistralPlain(Renderer):
     def closer(self, out: Writer) -> None:  # line 29
         out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -88,5 +88,5 @@ class MistralSmall2501(Renderer):
     def closer(self, out: Writer) -> None:  # line 32
         out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

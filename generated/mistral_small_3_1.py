@@ -101,5 +101,5 @@ class MistralSmall31(Renderer):
     def closer(self, out: Writer) -> None:  # mistral_small_2501.yaml:32
         out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

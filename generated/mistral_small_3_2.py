@@ -213,7 +213,7 @@ class MistralSmall32(Renderer):
             "[/TOOL_RESULTS]",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Hole("content"),), ()),
             Calls(

@@ -101,5 +101,5 @@ class MistralV02(Renderer):
     def closer(self, out: Writer) -> None:  # line 34
         out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"), Hole("other"))

@@ -182,7 +182,7 @@ class MistralV03(Renderer):
             '"}[/TOOL_RESULTS]',
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Blank(" "), Hole("content", "strip")), ()),
             Calls(

@@ -67,5 +67,5 @@ class Molmo(Renderer):
     def body(self, out: Writer, m: Message) -> None:  # line 22
         out.write(" ", Content(m.content))
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"))

@@ -111,5 +111,5 @@ class Molmo2(Renderer):
     def prompt(self, out: Writer) -> None:  # line 29
         out.write("<|im_start|>assistant\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

@@ -83,5 +83,5 @@ class Molmoact(Renderer):
     def body(self, out: Writer, m: Message) -> None:  # molmo.yaml:22
         out.write(" ", Content(m.content))
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"))

@@ -68,5 +68,5 @@ class Monarch(Renderer):
             self.bos_token or "", Name(m.role), "\n", Content(m.content), self.eos_token or "", "\n"
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -257,7 +257,7 @@ class Nemotron3Nano(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # qwen3_coder.yaml:48
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 (

@@ -79,5 +79,5 @@ class Norovox(Renderer):
     def prompt(self, out: Writer) -> None:  # line 26
         out.write("<|norovox|>\n<think>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Blank("\n"))

@@ -138,7 +138,7 @@ class Olmo3Instruct(Renderer):
     def other(self, out: Writer) -> None:  # line 43
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(PythonCalls(Anchor("<function_calls>"), Anchor("</function_calls>"))),

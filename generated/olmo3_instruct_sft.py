@@ -134,7 +134,7 @@ class Olmo3InstructSft(Renderer):
     def other(self, out: Writer) -> None:  # olmo3_instruct.yaml:43
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(PythonCalls(Anchor("<function_calls>"), Anchor("</function_calls>"))),

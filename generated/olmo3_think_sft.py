@@ -131,7 +131,7 @@ class Olmo3ThinkSft(Renderer):
     def other(self, out: Writer) -> None:  # olmo3_instruct.yaml:43
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Anchor("<think>"),
             Hole("reasoning"),

@@ -65,5 +65,5 @@ class Openbuddy(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 21
         out.write("<|role|>", Name(m.role), "<|says|>", Content(m.content), "<|end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

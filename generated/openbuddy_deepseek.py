@@ -104,5 +104,5 @@ class OpenbuddyDeepseek(Renderer):
         if not past.previous_assistant:  # line 29
             out.write("Assistant:")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"), Hole("other"))

@@ -76,5 +76,5 @@ class Openchat(Renderer):
             "GPT4 Correct ", Name(m.role.capitalize()), ": ", Content(m.content), "<|end_of_turn|>"
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"), Anchor("<|end_of_turn|>"))

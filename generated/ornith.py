@@ -204,7 +204,7 @@ class Ornith(Renderer):
         if not future.next_tool:  # qwen3_coder.yaml:47
             out.write("<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Anchor("<think>", post="\n"),
             Hole("reasoning", "strip"),

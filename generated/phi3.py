@@ -88,5 +88,5 @@ class Phi3(Renderer):
         if future.end:  # line 30
             out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

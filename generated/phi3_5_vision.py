@@ -74,5 +74,5 @@ class Phi35Vision(Renderer):
         if not past.previous_assistant:  # line 20
             out.write("<|assistant|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

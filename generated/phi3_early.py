@@ -64,5 +64,5 @@ class Phi3Early(Renderer):
     def other(self, out: Writer) -> None:  # line 30
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

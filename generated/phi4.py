@@ -53,5 +53,5 @@ class Phi4(Renderer):
     def other(self, out: Writer) -> None:  # line 23
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

@@ -117,5 +117,5 @@ class Phi4Mini(Renderer):
         if future.end:  # line 37
             out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

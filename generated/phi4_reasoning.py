@@ -61,5 +61,5 @@ class Phi4Reasoning(Renderer):
     def other(self, out: Writer) -> None:  # phi4.yaml:23
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

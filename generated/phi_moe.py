@@ -96,5 +96,5 @@ class PhiMoe(Renderer):
         if future.end:  # phi3.yaml:30
             out.write(self.eos_token or "")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|end|>"))

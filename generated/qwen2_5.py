@@ -175,7 +175,7 @@ class Qwen25(Renderer):
     def other(self, out: Writer) -> None:  # qwen3.yaml:57
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Hole("content"),
             Calls(

@@ -216,7 +216,7 @@ class Qwen3(Renderer):
     def other(self, out: Writer) -> None:  # line 57
         pass
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 If(

@@ -226,7 +226,7 @@ class Qwen35(Renderer):
         if not future.next_tool:  # qwen3_coder.yaml:47
             out.write("<|im_end|>\n")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             If(
                 past.earlier_query,

@@ -227,7 +227,7 @@ class Qwen36(Renderer):
         if not future.next_tool:  # qwen3_coder.yaml:47
             out.write("<|im_end|>\n")
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 If(

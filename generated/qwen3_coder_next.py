@@ -178,7 +178,7 @@ class Qwen3CoderNext(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # qwen3_coder.yaml:48
         out.write("<|im_start|>", Name(m.role), "\n", Content(m.content), "<|im_end|>\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Either((Hole("content", "strip"), Blank("\n\n")), ()),), (Hole("content"),)),
             Calls(

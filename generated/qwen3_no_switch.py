@@ -197,7 +197,7 @@ class Qwen3NoSwitch(Renderer):
     def other(self, out: Writer) -> None:  # qwen3.yaml:57
         pass
 
-    def response(self, out: Writer, past: Past) -> Response:
+    def response(self, past: Past) -> Response:
         return Response(
             Either(
                 If(

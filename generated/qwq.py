@@ -179,7 +179,7 @@ class Qwq(Renderer):
     def other(self, out: Writer) -> None:  # qwen3.yaml:57
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either(
                 If(

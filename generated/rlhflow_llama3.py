@@ -70,5 +70,5 @@ class RlhflowLlama3(Renderer):
             "<|eot_id|>\n",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|eot_id|>"))

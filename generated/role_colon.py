@@ -67,5 +67,5 @@ class RoleColon(Renderer):
     def tool(self, out: Writer, m: Message) -> None:  # line 24
         out.write(Name(m.role.capitalize()), ": ", Content(m.content), "\n\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Blank(" "), Hole("content"), Blank("\n\n"))

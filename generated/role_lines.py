@@ -60,5 +60,5 @@ class RoleLines(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 28
         out.write("<|", Name(m.role), "|>\n", Content(m.content), "\n")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|endoftext|>"))

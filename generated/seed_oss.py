@@ -177,7 +177,7 @@ class SeedOss(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # line 57
         out.write("<seed:bos>", Name(m.role), "\n", Content(m.content), "<seed:eos>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Blank("\n"),), If(self.as_template)),
             Either(

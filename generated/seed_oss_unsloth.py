@@ -176,7 +176,7 @@ class SeedOssUnsloth(Renderer):
     def other(self, out: Writer, m: Message) -> None:  # seed_oss.yaml:57
         out.write("<seed:bos>", Name(m.role), "\n", Content(m.content), "<seed:eos>")
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(
             Either((Blank("\n"),), If(self.as_template)),
             Either(

@@ -192,7 +192,7 @@ class Smollm3(Renderer):
     def other(self, out: Writer) -> None:  # line 52
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self, out: Writer) -> Response:
         return Response(
             Either(
                 If(

@@ -55,5 +55,5 @@ class Solar(Renderer):
     def other(self, out: Writer) -> None:  # line 23
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"))

@@ -90,5 +90,5 @@ class Tulu3(Renderer):
     def other(self, out: Writer) -> None:  # line 29
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

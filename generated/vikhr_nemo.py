@@ -112,5 +112,5 @@ class VikhrNemo(Renderer):
             "</s>",
         )
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content", "strip"), Anchor("</s>"))

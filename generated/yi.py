@@ -75,5 +75,5 @@ class Yi(Renderer):
     def other(self, out: Writer) -> None:  # line 28
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Anchor("<|im_end|>"))

@@ -62,5 +62,5 @@ class Zephyr(Renderer):
     def other(self, out: Writer) -> None:  # tulu3.yaml:29
         pass
 
-    def response(self, out: Writer, past: object) -> Response:
+    def response(self) -> Response:
         return Response(Hole("content"), Hole("other"))

@@ -10,7 +10,14 @@ import pytest
 
 from templc import get_renderer
 from templc.runtime.errors import MessageError
-from templc.runtime.messages import Call, Message, MessageRules, Reader, read_tools
+from templc.runtime.messages import (
+    Call,
+    InlineReasoning,
+    Message,
+    MessageRules,
+    Reader,
+    read_tools,
+)
 
 
 def read(raw: object, *, as_template: bool = False) -> Message:
@@ -340,3 +347,16 @@ def test_an_error_behind_other_messages_names_its_own() -> None:
     with pytest.raises(MessageError) as caught:
         get_renderer("qwen3").render_text(messages)
     assert (caught.value.message_index, caught.value.field) == (1, "content")
+
+
+def test_inline_reasoning_that_the_template_leaves_in_content_is_left_for_it_only() -> None:
+    said = {"role": "assistant", "content": "<think> hm\n</think> so"}
+    rules = MessageRules(inline_reasoning=InlineReasoning("<think>", "</think>", "", "whole"))
+    ours = MessageRules(
+        inline_reasoning=InlineReasoning("<think>", "</think>", "", "whole", in_template=False)
+    )
+    for read_so in (Reader(rules), Reader(rules, as_template=True), Reader(ours)):
+        found = read_so.read(said, 0)
+        assert (found.reasoning, found.content) == (" hm\n", " so")
+    kept = Reader(ours, as_template=True).read(said, 0)
+    assert (kept.reasoning, kept.content) == ("", said["content"])

@@ -93,3 +93,23 @@ def test_the_pictures_of_the_readme_are_what_is_drawn(
     shown(run, *arguments, "--svg", "now.svg")
     assert drawn(Path("now.svg")) == drawn(ROOT / ".ci" / f"{name}.svg")
     assert f"](.ci/{name}.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--stage ir --lines qwen3", "--stage and --lines are two views"),
+        ("--stage ir --completion answer.txt qwen3", "--stage and --completion are two views"),
+        ("--html page.html --completion answer.txt qwen3", "--html and --completion are two views"),
+        ("--html page.html --lines qwen3", "--html and --lines are two views"),
+        ("--engine --html page.html qwen3", "--engine and --html are two views"),
+        ("--stage ir --svg p.svg qwen3", "--svg makes no picture of --stage"),
+        ("--html page.html --svg p.svg qwen3", "--svg makes no picture of --html"),
+    ],
+)
+def test_two_views_at_once_are_refused_and_nothing_is_written(
+    run: Run, line: str, words: str
+) -> None:
+    found = run("show", *line.split())
+    assert found.status == 2 and words in found.err
+    assert not list(Path().glob("p*.*"))

@@ -80,8 +80,9 @@ def command(
     shown. With --stage, look into the compiler.
     """
     wanted = Wanted(**arguments)
+    _one_view(stage=stage, engine=engine, html=html, lines=lines, completion=completion, svg=svg)
     if stage is not None:
-        if html is not None or wanted != Wanted():
+        if wanted != Wanted():
             raise InputError("--stage shows a spec, not a conversation", help="give it FORMAT only")
         _stage(stage, format)
         return
@@ -98,6 +99,18 @@ def command(
         _print(partial(_lines, job, _places(format)), svg, f"templc show {format} --lines")
     else:
         _print(partial(_terminal, job), svg, f"templc show {format}")
+
+
+def _one_view(**given: str | bool | None) -> None:
+    """Refuse what asks for two views at once; a picture is made of what a terminal shows of a conversation."""
+    views = [f"--{name}" for name, value in given.items() if value and name != "svg"]
+    if len(views) > 1:
+        raise InputError(f"{views[0]} and {views[1]} are two views", help="ask for one at a time")
+    if given["svg"] and any(given[name] for name in ("stage", "engine", "html")):
+        raise InputError(
+            f"--svg makes no picture of {views[0]}",
+            help="give it with a conversation, --lines or --completion",
+        )
 
 
 def _engine(format: str, wanted: Wanted) -> None:

@@ -13,8 +13,8 @@ from templc.emit.expressions import Expressions
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import facts_of
 from templc.ir.ops import Program
-from templc.ir.response import Choice, Guarded, Shape, Token, response
-from templc.model.expr import Cond, Const
+from templc.ir.response import KNOWN_SCOPES, Choice, Guarded, Shape, Token, response
+from templc.model.expr import Cond, Const, Counted, Test, leaves
 from templc.runtime.parser.grammar import (
     Anchor,
     ArgumentCall,
@@ -27,6 +27,7 @@ from templc.runtime.parser.grammar import (
     MapCall,
     Part,
     PythonCalls,
+    TreeCall,
 )
 
 NAMES = (
@@ -44,6 +45,7 @@ NAMES = (
     "Part",
     "PythonCalls",
     "Response",
+    "TreeCall",
 )
 
 
@@ -65,13 +67,23 @@ class _Node:
 def emit_response(program: Program, lines: Lines, expressions: Expressions) -> None:
     """Write the method into the class that `lines` is inside of."""
     shapes = response(program)
-    past = any(facts_of(cond) for cond in _conditions(shapes))
-    lines.add(
-        "", f"def response(self, out: Writer, past: {'Past' if past else 'object'}) -> Response:"
-    )
+    conds = _conditions(shapes)
+    parameters = ["self"]
+    if any(_reads_out(leaf) for cond in conds for leaf in leaves(cond)):
+        parameters.append("out: Writer")
+    if any(facts_of(cond) for cond in conds):
+        parameters.append("past: Past")
+    lines.add("", f"def response({', '.join(parameters)}) -> Response:")
     node = _Node("Response", tuple(_item(shape, expressions) for shape in shapes))
     with lines.indented():
         _write(lines, "return ", node, "")
+
+
+def _reads_out(leaf: Cond) -> bool:
+    """Whether a term is about tools or system messages, which the writer holds."""
+    if not isinstance(leaf, Test | Counted):
+        return False
+    return leaf.value.ref.scope in KNOWN_SCOPES and leaf.value.ref.scope != "option"
 
 
 def _conditions(shapes: Sequence[Shape]) -> list[Cond]:
@@ -171,6 +183,9 @@ def _shape(calls: Calls) -> _Node:
             return _Node("PythonCalls", edges)
         case MapCall(before=before, mark=mark):
             return _Node("MapCall", (*edges, _Node(literal(before)), _Node(literal(mark))))
+        case TreeCall(head=head, mark=mark):
+            named = [_Node("head=", tuple(_part(item) for item in head))]
+            return _Node("TreeCall", (*edges, *named, _Node(f"mark={literal(mark)}")))
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
         case ArgumentCall(head=head, argument=argument, tail=tail, other=other):

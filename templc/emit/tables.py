@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
-from templc.ir.ops import Program
+from templc.ir.ops import Program, tells_missing
 from templc.model.spec import InlineReasoning, Option
 
 
@@ -34,6 +34,8 @@ class Tables:
         ]
         if runs:
             lines.add(f"runs = {_tuple(tuple(runs), 4)}")
+        if tells_missing(program, "reasoning"):
+            lines.add("tells_missing_reasoning = True")
         if program.past:
             lines.add("past_type = Past")
         if program.future:
@@ -127,6 +129,8 @@ def _inline(inline: InlineReasoning) -> str:
     parts = [literal(text) for text in (inline.open, inline.close, inline.content)]
     if inline.reasoning != "newlines":
         parts.append(literal(inline.reasoning))
+    if not inline.in_template:
+        parts.append("in_template=False")
     one = f"InlineReasoning({', '.join(parts)})"
     if columns(one) + 8 + len("inline_reasoning=,") <= 100:
         return one

@@ -34,7 +34,7 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
     return MessageRules(
         content=rules.content,
         inline_reasoning=InlineReasoning(
-            inline.open, inline.close, inline.content, inline.reasoning
+            inline.open, inline.close, inline.content, inline.reasoning, inline.in_template
         )
         if inline
         else None,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from templc.runtime.parser.grammar import Anchor, Blank
 
@@ -12,10 +14,14 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Splits literals; `controls` are the control tokens of the format, as text; whole: a head is never cut."""
+    """Splits literals; `controls` are the control tokens of the format, as text; whole: a head is never cut.
+
+    shared: control tokens that begin several anchors, so that the word behind one belongs to its anchor.
+    """
 
     controls: tuple[str, ...]
     whole: bool = False
+    shared: frozenset[str] = frozenset()
     _pattern: re.Pattern[str] | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -40,12 +46,17 @@ class Literals:
                 cuts.append((start, end))
         found: list[Anchor | Blank] = []
         done = 0
-        for start, end in cuts:
+        for start, end in map(partial(self._with_word, text), cuts):
             found.append(Anchor(text[start:end], pre=text[done:start]))
             done = end
         last = found[-1]
         assert isinstance(last, Anchor)
         return [*found[:-1], Anchor(last.core, last.pre, text[done:])]
+
+    def _with_word(self, text: str, place: tuple[int, int]) -> tuple[int, int]:
+        """A control token, or with one that is shared also the word behind it."""
+        start, end = place
+        return (start, _word_end(text, end)) if text[start:end] in self.shared else place
 
     def head(self, text: str) -> tuple[str, Anchor, str] | None:
         """White space, the first anchor and what follows it; None where the text is blank."""
@@ -54,7 +65,7 @@ class Literals:
             size = len(text) - len(text.lstrip())
             return text[:size], Anchor(text.strip()), text[size + len(text.strip()) :]
         if places and not text[: places[0][0]].strip():
-            start, end = places[0]
+            start, end = self._with_word(text, places[0])
             return text[:start], Anchor(text[start:end]), text[end:]
         line = re.match(r"(\s*)([^\n]*[^\s])", text)
         return (line[1], Anchor(line[2]), text[line.end() :]) if line else None
@@ -67,6 +78,25 @@ class Literals:
             return text[:start], Anchor(text[start:end]), text[end:]
         line = re.search(r"([^\s\n][^\n]*?)(\s*)\Z", text)
         return (text[: line.start()], Anchor(line[1]), line[2]) if line else None
+
+
+def shared_controls(texts: Iterable[str], literals: Literals) -> frozenset[str]:
+    """The control tokens with different words behind them, no other control token ending those words."""
+    words: dict[str, set[str]] = {}
+    for text in texts:
+        places = literals.found(text)
+        for at, (start, end) in enumerate(places):
+            last = at + 1 == len(places)
+            word = text[end : _word_end(text, end)]
+            if word and (last or end + len(word) < places[at + 1][0]):
+                words.setdefault(text[start:end], set()).add(word)
+    return frozenset(control for control, found in words.items() if len(found) > 1)
+
+
+def _word_end(text: str, at: int) -> int:
+    found = re.compile(r"\S*").match(text, at)
+    assert found is not None
+    return found.end()
 
 
 def _spaced(text: str) -> list[Anchor | Blank]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from templc.model.expr import Cond, Fact, Test, Value, leaves
+from templc.model.expr import Cond, Fact, Ref, Test, Value, leaves
 from templc.model.spec import Demand, Deviation, Fault, MessageRules, Option, Reference
 from templc.source.span import Span
 
@@ -168,6 +168,16 @@ class Program:
                     yield f"{name}.trailer", trailer
         yield "prompt", self.prompt
         yield "finish", self.finish
+
+
+def tells_missing(program: Program, name: str) -> bool:
+    """Whether a turn may be written otherwise where a field of its message is missing than where it is empty."""
+    assistant = program.assistant
+    conds = [cond for cond, _ in conditions((*assistant.body, *assistant.closer))]
+    conds += [check.cond for check in program.checks.get("assistant", ())]
+    conds += program.predicates.values()
+    missing = Test("is", Value(Ref("message", name)), None)
+    return any(leaf == missing for cond in conds for leaf in leaves(cond))
 
 
 def inner(op: Op) -> tuple[Ops, ...]:

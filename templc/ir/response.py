@@ -11,11 +11,12 @@ decided, for there is none while the model samples.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from templc.ir.facts import start
-from templc.ir.literals import Literals
-from templc.ir.ops import Body, Each, Op, Ops, Program, Text, When, Write
+from templc.ir.literals import Literals, shared_controls
+from templc.ir.ops import Body, Each, Op, Ops, Program, Text, When, Write, walk
 from templc.ir.response_calls import call_shape
 from templc.model import expr
 from templc.model.expr import (
@@ -77,6 +78,7 @@ def response(program: Program) -> tuple[Shape, ...]:
     assistant = program.assistant
     tokens = frozenset(name for name, option in program.options.items() if option.type == "token")
     controls = Literals((*program.specials, *program.markers))
+    controls = replace(controls, shared=shared_controls(_texts(assistant.body), controls))
     derive = _Derive(controls, program.rules.content, tokens)
     if not assistant.accept:
         return derive.joined(derive.ops(assistant.body + assistant.closer))
@@ -86,6 +88,13 @@ def response(program: Program) -> tuple[Shape, ...]:
     bodies += [other.joined(other.ops(body)) for body in assistant.accept]
     choice = Choice(tuple(Guarded(Const(True), body) for body in bodies))
     return (choice, *derive.joined(derive.ops(assistant.closer)))
+
+
+def _texts(ops: Ops) -> Iterator[str]:
+    for op in walk(ops):
+        for part in op.parts if isinstance(op, Write) else ():
+            if isinstance(part, Text):
+                yield part.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from templc.runtime.parser.grammar import (
     MapCall,
     Part,
     PythonCalls,
+    TreeCall,
 )
 
 _MARK = "\x00"
@@ -180,6 +181,17 @@ def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str
     marked = [mark for mark in map(_mark_of, loop.do) if mark]
     if marked and len(head) == 3 and head[2] == "{" and tail == "}":
         return MapCall(opening[1], close_anchor, str(head[0]), marked[0]), opening[0]
+    mark = _tree_mark(loop.do)
+    if mark and argument == (
+        f"{mark}<",
+        Part("name"),
+        ">",
+        Part("value"),
+        f"{mark}</",
+        Part("name"),
+        ">",
+    ):
+        return TreeCall(opening[1], close_anchor, _trimmed(head), mark), opening[0]
     if not all(_plain(one) for one in (argument, *others)):
         return None
     other = next((one for one in others if one != argument), ())
@@ -211,6 +223,18 @@ def _mark_of(op: Op) -> str:
     parts = op.parts if isinstance(op, Write) else ()
     uses = (use for part in parts if isinstance(part, Body) for use in part.value.filters)
     return next((MARKS[use.name] for use in uses if use.name in MARKS), "")
+
+
+def _tree_mark(ops: Ops) -> str:
+    """What stands before each tag, where a value is written as a tree of tags."""
+    for op in ops:
+        if isinstance(op, When):
+            return _tree_mark(_usual(op))
+        for part in op.parts if isinstance(op, Write) else ():
+            for use in part.value.filters if isinstance(part, Body) else ():
+                if use.name == "tree":
+                    return use.argument or ""
+    return ""
 
 
 def _trimmed(run: _Run) -> tuple[str | Part, ...]:

@@ -105,6 +105,7 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
                 inline.text("close"),
                 _filter(inline, problems),
                 inline.text("reasoning") or "newlines",
+                inline.constant("in_template") is not False,
             )
             if inline.present
             else None

@@ -132,12 +132,16 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class InlineReasoning:
-    """Reasoning written inside content: how it is marked, and the filter for what follows it."""
+    """Reasoning written inside content: how it is marked, and the filter for what follows it.
+
+    in_template: whether the published template reads it so too.
+    """
 
     open: str
     close: str
     content: str
     reasoning: str
+    in_template: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def _block(renderer: Renderer, out: Writer, past: Any, content: str) -> tuple[st
 
 def _edges(renderer: Renderer, out: Writer, past: Any) -> list[tuple[Anchor, Anchor]]:
     """What opens and what closes reasoning in a turn after this past."""
-    shape = renderer.response(out, past)
+    shape = renderer.responds(out, past)
     found = []
     for path in paths_of(shape):
         for before, hole, behind in zip(path, path[1:], path[2:], strict=False):

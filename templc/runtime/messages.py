@@ -110,13 +110,15 @@ class Message:
 class InlineReasoning:
     """Reasoning inside content: between `open` and `close`; `content` filters what follows.
 
-    `reasoning`: "newlines" takes the newlines off both ends of the thoughts, "whole" takes nothing.
+    `reasoning`: "newlines" takes the newlines off both ends of the thoughts, "whole" takes nothing. `in_template`:
+    whether the published template reads it so too; if not, it stays content for `as_template`.
     """
 
     open: str
     close: str
     content: str = ""
     reasoning: str = "newlines"
+    in_template: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,8 @@ class Reader:
         """Content and reasoning of an assistant message that carries its reasoning inline."""
         inline = self.rules.inline_reasoning
         if inline is None or inline.close not in content:
+            return content, None
+        if self.as_template and not inline.in_template:
             return content, None
         before = content.partition(inline.close)[0]
         if inline.reasoning == "whole":

@@ -75,11 +75,21 @@ class Parsed:
     status: Status
     errors: tuple[ParseIssue, ...] = ()
     notes: tuple[ParseIssue, ...] = ()
-    spans: tuple[ParsedSpan, ...] = ()
+    placed: tuple[ParsedSpan, ...] | Callable[[], tuple[ParsedSpan, ...]] = field(
+        default=(), repr=False
+    )
     stop: int | None = None
     stop_text: str = ""
     text: str = ""
     again: Again | Callable[[], Again] = field(default=Again(True), repr=False)
+
+    @property
+    def spans(self) -> tuple[ParsedSpan, ...]:
+        """Worked out when it is first asked for, like `canonical`."""
+        if not isinstance(self.placed, tuple):
+            object.__setattr__(self, "placed", self.placed())
+        assert isinstance(self.placed, tuple)
+        return self.placed
 
     @property
     def canonical(self) -> bool:
@@ -98,6 +108,7 @@ class Parsed:
 
     def _all(self) -> tuple[Any, ...]:
         self._again()
+        assert self.spans is not None
         return tuple(getattr(self, each.name) for each in fields(self))
 
     def __eq__(self, other: object) -> bool:

@@ -17,7 +17,7 @@ from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
 from templc.runtime.encode import encode
-from templc.runtime.errors import FormatError, MessageError, OptionError, TokenizerError
+from templc.runtime.errors import MessageError, OptionError, TokenizerError
 from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
@@ -29,7 +29,7 @@ from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.signature import Part, continues_prompt, takes, uniform
+from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
@@ -61,6 +61,9 @@ class Renderer:
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
+    tells_missing_reasoning: ClassVar[bool] = False
+    responds: ClassVar[Callable[..., Response]]
+    responds_alike: ClassVar[bool] = False
     program: ClassVar[Any] = None
     prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
 
@@ -80,6 +83,7 @@ class Renderer:
             name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
         }
         cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
+        cls.responds, cls.responds_alike = responding(methods)
         cls.continues_prompt = continues_prompt(methods, cls.future_type)
 
     def __init__(
@@ -299,10 +303,6 @@ class Renderer:
         return fold.read(self, messages, reader, Writer(tools), self.past_type()), reader
 
     # reading completions
-
-    def response(self, out: Writer, past: Any) -> Response:
-        """The shape of what the model samples after this past; each generated class has its own."""
-        raise FormatError(f"{self.info.name} does not say how to read completions")
 
     def parse(
         self,

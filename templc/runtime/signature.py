@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from templc.runtime.errors import FormatError
+from templc.runtime.parser.grammar import Response
+
 Part = Callable[..., None]
 
 
@@ -37,6 +40,29 @@ def uniform(method: Part) -> Part:
         case ():
             return lambda self, out, m, past, future: method(self, out)
     raise TypeError(f"{method.__qualname__} takes {names}")
+
+
+def responding(methods: Mapping[str, Callable[..., Any]]) -> tuple[Callable[..., Response], bool]:
+    """The method `response` with (out, past), whatever it leaves out of them; and whether it reads no tools.
+
+    The shape of what a model samples then hangs on options and past only.
+    """
+    method: Any = methods.get("response", _unsaid)
+    match method.__code__.co_varnames[1 : method.__code__.co_argcount]:
+        case ("out", "past"):
+            return method, False
+        case ("out",):
+            return lambda self, out, past: method(self, out), False
+        case ("past",):
+            return lambda self, out, past: method(self, past), True
+        case ():
+            return lambda self, out, past: method(self), True
+        case names:
+            raise TypeError(f"{method.__qualname__} takes {names}")
+
+
+def _unsaid(self: Any, out: object, past: object) -> Response:
+    raise FormatError(f"{self.info.name} does not say how to read completions")
 
 
 def continues_prompt(methods: Mapping[str, Part], future_type: type[Any]) -> bool:

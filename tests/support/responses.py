@@ -209,7 +209,7 @@ def _response(renderer: Renderer) -> Response:
     past = renderer.past_type()
     from templc.runtime.messages import Message
 
-    return renderer.response(Writer(()), past.after(Message("user", content="q")))
+    return renderer.responds(Writer(()), past.after(Message("user", content="q")))
 
 
 def _anchors(items: tuple[Item, ...]) -> Iterator[Anchor]:

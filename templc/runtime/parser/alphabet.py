@@ -6,7 +6,6 @@ spells a text of the format with such characters, `outside(s)` turns them back.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -27,7 +26,8 @@ class Alphabet:
 
     def copy(self) -> Alphabet:
         """The same, to go ways of its own with further control tokens."""
-        made = copy.copy(self)
+        made = Alphabet.__new__(Alphabet)
+        made.known, made._pattern = self.known, self._pattern
         made._characters, made._texts = self._characters.copy(), self._texts.copy()
         return made
 

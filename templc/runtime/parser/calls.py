@@ -22,10 +22,12 @@ from templc.runtime.parser.grammar import (
     MapCall,
     Part,
     PythonCalls,
+    TreeCall,
 )
 from templc.runtime.parser.map_calls import read_map
 from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
+from templc.runtime.parser.tree_calls import node_value, read_tree
 from templc.runtime.parser.values import (
     Typed,
     Unreadable,
@@ -90,7 +92,7 @@ class Reading:
         return [self._known(ReadCall(*call)) for call in found]
 
     def read(
-        self, shape: JsonCall | FieldCall | ArgumentCall | BareCall | MapCall, text: str
+        self, shape: JsonCall | FieldCall | ArgumentCall | BareCall | MapCall | TreeCall, text: str
     ) -> ReadCall:
         """The call that stands between opener and closer."""
         match shape:
@@ -102,6 +104,8 @@ class Reading:
                 call = self._arguments(shape, text)
             case MapCall():
                 call = self._map(shape, text)
+            case TreeCall():
+                call = self._tree(shape, text)
             case BareCall(name, arguments, id):
                 inner = JsonCall(shape.open, shape.close, name, arguments, id)
                 call = self._json(inner, self.alphabet.outside("{" + text + "}"))
@@ -171,6 +175,24 @@ class Reading:
             return ReadCall(name, read_map(whole, mark), whole)
         except Unreadable as error:
             raise BadCall("bad_arguments", f"the arguments of {name!r}: {error}") from None
+
+    def _tree(self, shape: TreeCall, text: str) -> ReadCall:
+        """Read with the mark as a character of its own, so that no text in a value is taken for one."""
+        start = text.find(shape.mark)
+        head, rest = (text, "") if start < 0 else (text[:start], text[start:])
+        name = self.alphabet.outside(_split(shape.head, head).get("name", "")).strip()
+        if not name:
+            raise BadCall("no_name", "the call has no name")
+        try:
+            found = read_tree(rest, shape.mark)
+        except Unreadable as error:
+            raise BadCall("bad_arguments", f"the arguments of {name!r}: {error}") from None
+        call, parameters = ReadCall(name, {}, {}), self._parameters(name)
+        for inner, node, raw in found:
+            key, schema = self.alphabet.outside(inner), (parameters or {}).get(inner)
+            value = node_value(node, schema, self.alphabet.outside)
+            _take(call, key, self.alphabet.outside(raw), value, parameters)
+        return call
 
     def _named(self, call_id: str, notes: list[Problem]) -> str:
         """The name in an id that is built as the format has it, or in a simpler one."""

@@ -129,7 +129,17 @@ class MapCall:
     mark: str
 
 
-CallShape = JsonCall | FieldCall | ArgumentCall | BareCall | PythonCalls | MapCall
+@dataclass(frozen=True, slots=True)
+class TreeCall:
+    """A call with its arguments as a tree of tags behind `head`; `mark` stands before each tag."""
+
+    open: Anchor
+    close: Anchor
+    head: tuple[str | Part, ...]
+    mark: str
+
+
+CallShape = JsonCall | FieldCall | ArgumentCall | BareCall | PythonCalls | MapCall | TreeCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,28 @@ token (or, for text, which character of the text given) stands at an offset of t
 
 from __future__ import annotations
 
-import codecs
+import re
 import weakref
 from bisect import bisect_left, bisect_right
+from codecs import utf_8_decode
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any, Protocol
+from itertools import accumulate, chain, compress
+from operator import not_
+from typing import Any, NamedTuple, Protocol
 
 from templc.runtime.codec import Codec
 from templc.runtime.errors import TokenizerError
 from templc.runtime.parser.alphabet import BAD, STAND_INS, Alphabet, without_surrogates
 from templc.runtime.parser.finder import Finder
 
+_PASS = "surrogatepass"
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
+
 
 class Lexer(Protocol):
-    """bad: offsets of characters that stand for what could not be read. unknown: units that the vocabulary lacks.
+    """bad: offset of the first character that stands for what could not be read. unknown: units without an entry.
 
-    spelled: offsets of control tokens that had to be spelled out.
+    spelled: offset of the first control token that had to be spelled out.
     """
 
     bad: list[int]
@@ -32,6 +37,11 @@ class Lexer(Protocol):
     @property
     def count(self) -> int:
         """How many units came in."""
+        ...
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the last unit has no character: it ends inside one."""
         ...
 
     def start_at(self, offset: int) -> None:
@@ -55,25 +65,41 @@ class Lexer(Protocol):
         ...
 
 
+class _Fixed(NamedTuple):
+    """Tokens in a turn, by id, for one set of control tokens that have a fixed character.
+
+    texts: of control tokens and of those whose bytes are characters by themselves. pieces: bytes of control tokens,
+    and of all tokens that cannot be part of such a character's bytes, whatever stands beside them.
+    """
+
+    texts: dict[int, str]
+    pieces: dict[int, bytes]
+
+    def add(self, token: int, piece: bytes) -> None:
+        """A token that is no control token."""
+        if piece and not piece.endswith(b"\xed") and not _SURROGATE.search(piece):
+            self.pieces[token] = piece
+
+
 class _Known:
     """What is known of the tokens of a codec, worked out once and added to as they come.
 
-    controls: text of each control token. bytes: of the other tokens. texts: by the control tokens that have a fixed
-    character, what a token is in a turn, for control tokens and those whose bytes are characters by themselves.
+    controls: text of each control token. bytes: of the other tokens. fixed: by the control tokens with a character.
     """
 
     def __init__(self, codec: Codec) -> None:
         self.controls = {token.id: token.text for token in codec.controls.tokens.values()}
         self.bytes: dict[int, bytes] = {}
-        self._texts: dict[tuple[str, ...], dict[int, str]] = {}
+        self._fixed: dict[tuple[str, ...], _Fixed] = {}
 
-    def texts(self, alphabet: Alphabet) -> dict[int, str]:
-        found = self._texts.get(alphabet.known)
+    def fixed(self, alphabet: Alphabet) -> _Fixed:
+        found = self._fixed.get(alphabet.known)
         if found is None:
             named = {text: number for number, text in self.controls.items()}
             fixed = (text for text in alphabet.known if text in named)
-            found = {named[text]: alphabet.character(text) or text for text in fixed}
-            self._texts[alphabet.known] = found
+            texts = {named[text]: alphabet.character(text) or text for text in fixed}
+            pieces = {token: text.encode("utf-8", _PASS) for token, text in texts.items()}
+            found = self._fixed[alphabet.known] = _Fixed(texts, pieces)
         return found
 
 
@@ -97,92 +123,127 @@ class TokenLexer:
         self._codec = codec
         known = _known_of(codec)
         self._bytes, self._controls = known.bytes, known.controls
-        self._texts = known.texts(alphabet)
+        self._fixed = known.fixed(alphabet)
         self._alphabet = alphabet
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._starts: list[int] = []
-        self._offset = 0
-        self._pending = False
+        self._given: list[int] = []
+        self._read: list[str] = []  # the text of each token, as far as somebody has asked for it
+        self._known_starts: list[int] = []
+        self._first = self._offset = 0
+        self._rest = b""  # the bytes of a character that is not finished
         self.bad: list[int] = []
         self.unknown: list[int] = []
         self.spelled: list[int] = []
 
     @property
     def count(self) -> int:
-        return len(self._starts)
+        return len(self._given)
+
+    @property
+    def incomplete(self) -> bool:
+        return len(self._read) == self.count > 0 and not self._read[-1]
 
     def start_at(self, offset: int) -> None:
-        self._offset = offset
+        self._first = self._offset = offset
 
     def feed(self, given: Sequence[int]) -> str:
-        try:
-            texts = [] if self._pending else list(map(self._texts.__getitem__, given))
-        except KeyError:
-            texts = []
-        if not texts:
-            return self._feed_each(given)
-        self._starts += accumulate(map(len, texts), initial=self._offset)
-        self._offset = self._starts.pop()
-        return "".join(texts)
+        text = None if self._rest else self._at_once(given)
+        if text is None:
+            self._read_all()
+            texts = self._one_by_one(given)
+            self._read += texts
+            text = "".join(texts)
+        self._given += given
+        self._offset += len(text)
+        return text
 
-    def _feed_each(self, given: Sequence[int]) -> str:
-        out: list[str] = []
-        whole, starts, offset = self._texts.get, self._starts, self._offset
-        for token in given:
-            starts.append(offset)
-            text = None if self._pending else whole(token)
-            if text is None:
-                self._offset = offset
-                text = self._control(token) if token in self._controls else self._decoded(token)
-            out.append(text)
-            offset += len(text)
-        self._offset = offset
-        return "".join(out)
+    def _at_once(self, given: Sequence[int]) -> str | None:
+        """The text of tokens that are whole characters together; None where it takes a closer look."""
+        try:
+            return b"".join(map(self._fixed.pieces.__getitem__, given)).decode("utf-8", _PASS)
+        except (KeyError, UnicodeDecodeError):
+            return None
+
+    def _read_all(self) -> None:
+        """Work out the texts of the tokens that were read at once."""
+        if len(self._read) < len(self._given):
+            self._read += self._one_by_one(self._given[len(self._read) :])
+
+    def _one_by_one(self, given: Sequence[int]) -> list[str]:
+        """The text of each token; behind an unfinished character also that of the next ones, until it ends."""
+        texts: list[Any] = list(map(self._fixed.texts.get, given))
+        done, size = 0, len(texts)
+        missing = compress(range(size), map(not_, texts))
+        for at in chain([0], missing) if self._rest else missing:
+            while at >= done and at < size:
+                token = int(given[at])
+                read = self._control if token in self._controls else self._decoded
+                texts[at] = read(token, at, texts)
+                at = done = at + 1
+                if not self._rest:
+                    break
+        return texts
+
+    @property
+    def _starts(self) -> list[int]:
+        """The offset at which each token starts: worked out when it is first asked for."""
+        self._read_all()
+        known = self._known_starts
+        if len(known) < len(self._read):
+            first = known[-1] + len(self._read[len(known) - 1]) if known else self._first
+            known += accumulate(map(len, self._read[len(known) :]), initial=first)
+            known.pop()
+        return known
 
     def finish(self) -> str:
-        self._decoder.reset()
         return ""
 
     def boundary(self, offset: int) -> int:
         return bisect_left(self._starts, offset)
 
     def cover(self, start: int, end: int) -> tuple[int, int]:
-        return max(0, bisect_right(self._starts, start) - 1), bisect_left(
-            self._starts, max(end, start + 1)
-        )
+        starts = self._starts
+        return max(0, bisect_right(starts, start) - 1), bisect_left(starts, max(end, start + 1))
 
-    def _control(self, token: int) -> str:
+    def _control(self, token: int, at: int, texts: list[str]) -> str:
         character = self._alphabet.character(self._controls[token])
-        broken = self._flushed()
+        broken = self._flushed(at, texts)
         if character is None:  # more kinds of control tokens than there are characters for
-            self.spelled.append(self._offset)
+            self._note(self.spelled, at, texts, len(broken))
             character = self._controls[token]
         return broken + character
 
-    def _flushed(self) -> str:
-        """An unfinished character that a control token cut off."""
-        text = self._decoder.decode(b"", True) if self._pending else ""
-        self._pending = False
-        self.bad += [self._offset] if text else []
+    def _flushed(self, at: int, texts: list[str]) -> str:
+        """An unfinished character that a token cut off."""
+        if not self._rest:
+            return ""
+        text, _ = utf_8_decode(self._rest, "replace", True)
+        self._rest = b""
+        self._note(self.bad, at, texts)
         return text
 
-    def _decoded(self, token: int) -> str:
+    def _note(self, places: list[int], at: int, texts: list[str], more: int = 0) -> None:
+        """Keep the offset of token `at`, if it is the first of its kind: nobody asks for others."""
+        if not places:
+            places.append(self._offset + sum(map(len, texts[:at])) + more)
+
+    def _decoded(self, token: int, at: int, texts: list[str]) -> str:
         piece = self._bytes.get(token)
         if piece is None:
             try:
                 piece = self._codec.token_bytes(token)
             except TokenizerError:
-                self.unknown.append(len(self._starts) - 1)
-                return self._flushed() + BAD
+                self.unknown.append(len(self._given) + at)
+                return self._flushed(at, texts) + BAD
             self._bytes[token] = piece
-        alone = not self._pending
-        text = self._decoder.decode(piece)
-        self._pending = bool(self._decoder.getstate()[0])
+            self._fixed.add(token, piece)
+        whole = self._rest + piece
+        text, used = utf_8_decode(whole, "replace", False)
+        alone, self._rest = not self._rest, whole[used:]
         if BAD in text:
             if BAD.encode() not in piece:
-                self.bad.append(self._offset + text.index(BAD))
-        elif alone and not self._pending:
-            self._texts[token] = text
+                self._note(self.bad, at, texts, text.index(BAD))
+        elif alone and not self._rest:
+            self._fixed.texts[token] = text
         return text
 
 
@@ -203,6 +264,10 @@ class TextLexer:
     @property
     def count(self) -> int:
         return self._count
+
+    @property
+    def incomplete(self) -> bool:
+        return False
 
     def start_at(self, offset: int) -> None:
         self._offset = self._base = offset

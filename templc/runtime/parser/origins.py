@@ -45,31 +45,29 @@ class Origin:
 
 def origins(renderer: Renderer) -> tuple[Origin, ...]:
     """One origin for each past, that after a user message first, then by length of the conversation."""
-    options = tuple(sorted(renderer.options.items()))
-    return _origins(_Key(type(renderer), renderer.as_template, options, renderer))
+    return _origins(Alike(renderer))
 
 
-class _Key:
-    """Equal for renderers that write alike; keeps one of them."""
+class Alike:
+    """A renderer as a key: equal to those that write alike."""
 
-    __slots__ = ("renderer", "same")
+    __slots__ = ("_same", "renderer")
 
-    def __init__(self, *same: Any) -> None:
-        *rest, self.renderer = same
-        self.same = tuple(rest)
+    def __init__(self, renderer: Renderer) -> None:
+        self.renderer = renderer
+        self._same = type(renderer), renderer.fingerprint()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.same == other.same
+        return isinstance(other, Alike) and self._same == other._same
 
     def __hash__(self) -> int:
-        return hash(self.same)
+        return hash(self._same)
 
 
 @lru_cache(maxsize=256)
-def _origins(key: _Key) -> tuple[Origin, ...]:
-    found = (
-        _origin(key.renderer, past, messages) for past, messages in _pasts(key.renderer.past_type)
-    )
+def _origins(key: Alike) -> tuple[Origin, ...]:
+    past_type: Any = key.renderer.past_type
+    found = (_origin(key.renderer, past, messages) for past, messages in _pasts(past_type))
     return tuple(origin for origin in found if origin is not None)
 
 

@@ -40,7 +40,8 @@ def result_of(
         return _again(rewriter, message, machine, lexer, turn, ids)
 
     if (
-        machine.reasoned
+        renderer.tells_missing_reasoning
+        and machine.reasoned
         and "reasoning_content" not in whole
         and not again_with(whole, None).canonical
     ):
@@ -53,7 +54,7 @@ def result_of(
         status=_status(machine),
         errors=tuple(_issue(error, lexer) for error in record.errors),
         notes=_notes(machine, lexer, len(turn)),
-        spans=_spans(machine, lexer),
+        placed=partial(_spans, machine, lexer),
         stop=_stop_id(machine, lexer, ids),
         stop_text=record.alphabet.outside(machine.stopped or ""),
         text=record.alphabet.outside(turn[record.mark :]),
@@ -107,7 +108,7 @@ def _notes(machine: Machine, lexer: Lexer, end: int) -> tuple[ParseIssue, ...]:
         found.append(
             ParseIssue("unknown_token", "the vocabulary has no such token", unit, unit + 1)
         )
-    if lexer.boundary(end) < lexer.count:
+    if lexer.incomplete:
         start = lexer.boundary(end)
         found.append(
             ParseIssue("incomplete", "the text ends inside a character", start, lexer.count)
@@ -136,10 +137,13 @@ def _spans(machine: Machine, lexer: Lexer) -> tuple[ParsedSpan, ...]:
 def _stop_id(machine: Machine, lexer: Lexer, ids: list[int] | None) -> int | None:
     if machine.stopped is None or ids is None:
         return None
+    match machine.record.spans:
+        case [*_, (_, end, "stop")] if end == machine.position and not lexer.incomplete:
+            return int(ids[-1])
     span = next((span for span in machine.record.spans if span[2] == "stop"), None)
     if span is None:
         return None
-    return ids[max(0, min(lexer.boundary(span[1]), len(ids)) - 1)]
+    return int(ids[max(0, min(lexer.boundary(span[1]), len(ids)) - 1)])
 
 
 def _again(

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from templc.runtime.parser.finder import finder_of
-from templc.runtime.parser.grammar import ArgumentCall, BareCall, CallShape
+from templc.runtime.parser.grammar import ArgumentCall, BareCall, CallShape, TreeCall
+from templc.runtime.parser.tree_calls import LONGEST_TAG, tag_at
 
 LOOK_AHEAD = 16
 
@@ -122,6 +123,63 @@ class ArgumentScan(Scan):
             self._doubt(base + start, found)
 
 
+class TreeScan(Scan):
+    """Anchors inside the tags of an argument are tentative: a tag may have the name of an anchor."""
+
+    def __init__(self, shape: TreeCall, cores: Iterable[str], stops: Iterable[str]) -> None:
+        super().__init__(cores, stops)
+        self._mark = shape.mark
+        self._cores = sorted(cores, key=len, reverse=True)
+        apart = {core for core in self._cores if not core.startswith(shape.mark)}
+        self._marks = finder_of(self._stops.union(apart, [shape.mark]))
+        self._open: list[str] = []
+
+    def find(self, text: str, at: int, base: int, final: bool) -> tuple[Found | None, int]:
+        while True:
+            match, limit = self._marks.find(text, at, final)
+            if match is None:
+                return None, limit
+            found, start, at = match[0], match.start(), match.end()
+            if found != self._mark:
+                if found in self._stops or not self._open:
+                    return Found(start, at, found), start
+                self._doubt(base + start, found)
+                continue
+            tag = tag_at(text, at)
+            if (
+                tag is None
+                and not final
+                and len(text) - at < LONGEST_TAG + 3
+                and ">" not in text[at:]
+            ):
+                return None, start
+            core = next((core for core in self._cores if text.startswith(core, start)), "")
+            if self._nests(tag, len(core) - len(self._mark)):
+                if core and tag is not None and not tag[1]:
+                    self._doubt(base + start, core)
+            elif core and not self._open:
+                return Found(start, start + len(core), core), start
+            elif core:
+                self._doubt(base + start, core)
+
+    def _nests(self, tag: re.Match[str] | None, size: int) -> bool:
+        """Whether a tag opens, or closes what was opened last, so that it is an argument's.
+
+        size: length of the anchor that stands there too; one that has more in its tag, a call's opener, is none.
+        """
+        if tag is None:
+            return False
+        if tag[1]:
+            last = bool(self._open) and self._open[-1] == tag[2]
+            if last:
+                self._open.pop()
+            return last
+        if 0 < size < len(tag[0]) - 1:
+            return False
+        self._open.append(tag[2])
+        return True
+
+
 class BareScan(Scan):
     """The brace that closes the object that a call is, or a stop."""
 
@@ -164,4 +222,6 @@ def scan_for(shape: CallShape, definite: bool) -> Callable[[Iterable[str], Itera
         return Scan
     if isinstance(shape, ArgumentCall):
         return lambda cores, stops: ArgumentScan(shape, cores, stops)
+    if isinstance(shape, TreeCall):
+        return lambda cores, stops: TreeScan(shape, cores, stops)
     return JsonScan

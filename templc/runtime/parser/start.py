@@ -106,7 +106,7 @@ def _foreign(renderer: Renderer) -> list[str]:
 
 def written_shapes(renderer: Renderer) -> str:
     """The shape of the response for every past, as text to look into."""
-    shapes = [repr(renderer.response(Writer(None), origin.past)) for origin in origins(renderer)]
+    shapes = [repr(renderer.responds(Writer(None), origin.past)) for origin in origins(renderer)]
     return "\n".join(shapes)
 
 

@@ -23,9 +23,8 @@ from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import result_of
 from templc.runtime.parser.rewritten import Rewriter
+from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Prompt, start_of
-from templc.runtime.parser.table import table_of
-from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -69,7 +68,7 @@ class Parser:
         if isinstance(given, str) != (self._ids is None):
             raise TypeError("tokens and text cannot be mixed in one completion")
         if self._ids is not None:
-            given = list(map(int, given))
+            given = given if type(given) is list else list(map(int, given))
             self._ids += given
         self._read(machine, self._lexer.feed(given))
         return machine.record.taken()
@@ -103,11 +102,10 @@ class Parser:
 
     def _begin(self, codec: Codec | None) -> Machine:
         renderer, (prompt, tools, state) = self._renderer, self._given
-        controls, ends, alphabet = kit_of(renderer.info, codec)
-        alphabet = alphabet.copy()
+        kit = kit_of(renderer.info, codec)
+        alphabet = kit.alphabet.copy()
         start = start_of(renderer, codec, alphabet, prompt, state, tools)
-        response = renderer.response(Writer(start.tools, start.lead), start.past)
-        table = table_of(response, controls, ends, self._accept)
+        table = table_for(renderer, start, kit, self._accept)
         reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
         machine = Machine(table, Record(alphabet), reading)
         tail = start.tail
@@ -120,7 +118,7 @@ class Parser:
         machine.record.begin(len(tail))
         self._turn = [tail]
         self._lexer = (
-            TextLexer(controls, alphabet) if codec is None else TokenLexer(codec, alphabet)
+            TextLexer(kit.controls, alphabet) if codec is None else TokenLexer(codec, alphabet)
         )
         self._lexer.start_at(len(tail))
         self._rewriter = Rewriter(renderer, codec, alphabet, start)

@@ -31,6 +31,7 @@ from templc.runtime.parser.grammar import (
     PythonCalls,
     Response,
     Strip,
+    TreeCall,
 )
 
 Step = Anchor | Blank | Hole | Calls
@@ -186,6 +187,8 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
             return replace(shape, open=opening, close=closing)
         case MapCall(before=before, mark=mark):
             return MapCall(opening, closing, alphabet.inside(before), alphabet.inside(mark))
+        case TreeCall(head=head, mark=mark):
+            return TreeCall(opening, closing, run(head), alphabet.inside(mark))
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
         case ArgumentCall(head=head, argument=argument, tail=tail, other=other):

@@ -138,7 +138,7 @@ def typed(text: str, schema: object) -> Typed:
     Without a schema it stays text (note `untyped`). What does not fit stays text, with an error. In a union null comes
     first, then what is no string, then string (note `ambiguous_type`, since `5` and `"5"` are spelled alike).
     """
-    kinds = _kinds(schema)
+    kinds = kinds_of(schema)
     if not kinds:
         return Typed(text, note="untyped")
     for kind in sorted(kinds, key=_rank):
@@ -159,7 +159,7 @@ def _rank(kind: str) -> int:
     return _KINDS.index(kind)
 
 
-def _kinds(schema: object) -> set[str]:
+def kinds_of(schema: object) -> set[str]:
     """The types that a schema allows; empty where it says nothing."""
     if not isinstance(schema, Mapping):
         return set()
@@ -172,7 +172,7 @@ def _kinds(schema: object) -> set[str]:
     for key in ("anyOf", "oneOf"):
         options = schema.get(key)
         for option in options if isinstance(options, list) else []:
-            found |= _kinds(option)
+            found |= kinds_of(option)
     return found | ({"null"} if schema.get("nullable") is True and found else set())
 
 
