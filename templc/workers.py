@@ -47,7 +47,9 @@ def finished(work: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Res
 
 
 def _cores(jobs: Sequence[object]) -> int:
-    return min(os.cpu_count() or 1, len(jobs))
+    """How many processes help: one for each core that this one may use."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(own or 1, len(jobs))
 
 
 def _pool(jobs: Sequence[object]) -> ProcessPoolExecutor:
