@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from templc.emit.header import MARK
 from templc.emit.index import Entry, emit_index, shared_names
+from templc.memory import Memory
 from templc.pipeline import compile_path, weighed
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
@@ -66,10 +68,15 @@ def build(
 ) -> Built:
     """Compile and prove every spec; write the files that changed, and with `index` the list of all modules in `out`.
 
-    A demand of a spec (`extend.must_allow`) that is not proved is a problem, and nothing is written.
+    A demand of a spec (`extend.must_allow`) that is not proved is a problem, and nothing is written. What was built
+    before from the same specs by the same templc is not built again, unless it is to be checked.
     """
     jobs = [_Job(path, f"{path.parent.name}/{path.name}", out) for path in specs]
-    made = spread(_make, jobs, progress)
+    memory = Memory("builds", str(out.resolve()))
+    known = {} if check else {job: old for job in jobs if (old := _remembered(job, memory))}
+    missing = [job for job in jobs if job not in known]
+    known.update(zip(missing, spread(_make, missing, progress), strict=True))
+    made = [known[job] for job in jobs]
     good = [one for one in made if one.entry is not None]
     outputs = [output for one in good for output in one.outputs]
     entries = [one.entry for one in good if one.entry is not None]
@@ -86,6 +93,9 @@ def build(
     built = Built(tuple(outputs), problems)
     if not check and built.ok:
         _write(built.stale)
+        for job in missing:
+            _remember(job, known[job], memory)
+        memory.save()
     return built
 
 
@@ -102,6 +112,7 @@ class _Made:
     problems: Problems
     entry: Entry | None = None
     outputs: tuple[Output, ...] = field(default=())
+    bases: tuple[Path, ...] = ()
 
 
 def _make(job: _Job) -> _Made:
@@ -120,7 +131,32 @@ def _make(job: _Job) -> _Made:
     outputs = (module, Output(known.path, known.before, proof.text(known.before)))
     proof.demanded(found.problems)
     entry = Entry(program.format, program.aliases, program.models, program.reference.sha256)
-    return _Made(found.problems, entry, outputs)
+    return _Made(found.problems, entry, outputs, found.bases)
+
+
+def _remembered(job: _Job, memory: Memory) -> _Made | None:
+    """What an earlier build made of the spec, where its files are still as it wrote them."""
+    data = memory.get(job.path, job.name)
+    if data is None:
+        return None
+    written = [_output(job.out / name, None) for name in data["files"]]
+    if [_sha256(one.before) for one in written] != list(data["files"].values()):
+        return None
+    name, aliases, models, template = data["entry"]
+    outputs = tuple(Output(one.path, one.before, one.before) for one in written)
+    return _Made(Problems(), Entry(name, tuple(aliases), tuple(models), template), outputs)
+
+
+def _remember(job: _Job, made: _Made, memory: Memory) -> None:
+    """Keep what was made for the next build; warnings are to be shown again, so those are not kept."""
+    if len(made.problems) == 0 and made.entry is not None:
+        files = {output.path.name: _sha256(output.after) for output in made.outputs}
+        data = {"files": files, "entry": list(made.entry)}
+        memory.put(job.path, job.name, made.bases, data)
+
+
+def _sha256(text: str | None) -> str:
+    return hashlib.sha256((text or "").encode()).hexdigest()
 
 
 def _shared(entries: Sequence[Entry]) -> Problems:

@@ -25,7 +25,7 @@ from templc.runtime.renderer import Renderer
 from templc.source.files import read_source
 from templc.source.nodes import MappingNode, Node, parse_nodes
 from templc.source.span import Source
-from templc.syntax.extends import merged
+from templc.syntax.extends import Base, merged
 from templc.syntax.schema import check_shape
 
 
@@ -40,6 +40,7 @@ class Compilation:
     model: Spec | None = None
     program: Program | None = None
     digest: str = ""
+    bases: tuple[Path, ...] = ()
 
     def checked(self) -> Program:
         """The program, or SpecError with every problem."""
@@ -74,7 +75,7 @@ def compile_source(
                 "wrong-type", "a spec is a mapping", found.nodes.span, label="here"
             )
         return found
-    bases: list[Source] = []
+    bases: list[Base] = []
     found.shaped = merged(found.nodes, (*folders, spec_folder()), found.problems, bases=bases)
     if found.shaped is None:
         return found
@@ -86,7 +87,8 @@ def compile_source(
         found.program = lower(found.model)
         violations = verify(found.program)
         assert not violations, f"the compiler made a malformed program: {violations}"
-        found.digest = _digest([source, *bases])
+        found.bases = tuple(base.path for base in bases)
+        found.digest = _digest([source, *(base.source for base in bases)])
     return found
 
 

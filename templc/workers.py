@@ -8,9 +8,10 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TypeVar
+from pathlib import Path
+from typing import Literal, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -26,16 +27,41 @@ def spread(
 
     A few jobs are done here, since processes take longer to start. What a job raises is raised, the first one's first.
     """
-    cores = min(os.cpu_count() or 1, len(jobs))
-    if cores < 2 or len(jobs) < FEW:
+    if len(jobs) < FEW or _cores(jobs) < 2:
         return [_counted(work(job), number, progress) for number, job in enumerate(jobs, 1)]
-    # Started anew, not forked: a copy of a process with threads may stop for ever.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(cores, context, initializer=_rarely_collect) as pool:
+    with _pool(jobs) as pool:
         futures = [pool.submit(work, job) for job in jobs]
         for done, _ in enumerate(as_completed(futures), 1):
             progress(done)
         return [future.result() for future in futures]
+
+
+def finished(work: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Result]:
+    """The results of jobs that take long, each as soon as it is there."""
+    if _cores(jobs) < 2:
+        yield from map(work, jobs)
+        return
+    with _pool(jobs) as pool:
+        for future in as_completed([pool.submit(work, job) for job in jobs]):
+            yield future.result()
+
+
+def _cores(jobs: Sequence[object]) -> int:
+    """How many processes help: one for each core that this one may use."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(own or 1, len(jobs))
+
+
+def _pool(jobs: Sequence[object]) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context(_method())
+    return ProcessPoolExecutor(_cores(jobs), context, initializer=_rarely_collect)
+
+
+def _method() -> Literal["fork", "spawn"]:
+    """A copy of this process has all modules at once, but one of a process with threads may stop for ever."""
+    threads = Path("/proc/self/task")
+    alone = threads.is_dir() and len(list(threads.iterdir())) == 1
+    return "fork" if alone else "spawn"
 
 
 def _rarely_collect() -> None:

@@ -1,108 +1,157 @@
 """Random conversations against the stability table: what is called stable never breaks.
 
-    python -m tests.stable_fuzz [--format qwen3 ...] [--examples 100000]
+    python -m tests.stable_fuzz [--format qwen3 ... | --all] [--examples 100000]
 
-Hypothesis draws hostile conversations. At every place where one can be cut, the published template (the generated
-class where none is published) renders both parts, and the verdict of the cell and the exact answer for these messages
-are held against what happened. One line a format; a break is shrunk to a smallest conversation and shown.
+Hypothesis draws hostile conversations, and each is grown into more of the same messages. At every place where one can
+be cut, the published template (the generated class where none is published) renders both parts, and the verdict of
+the cell and the exact answer for these messages are held against what happened. One line a format; a break is shrunk
+to a smallest conversation and shown.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from templc.cli.console import progress
 from templc.proof.stability import Stability, prove
-from templc.runtime.errors import MessageError
+from templc.workers import finished
 from tests.support.formats import FORMATS, MISSION, program
-from tests.support.proof_truth import Render, agreed
+from tests.support.proof_truth import agreed
 from tests.support.strategies import Messages, conversations
+from tests.support.trees import Node, Render, Tree
 
 LONGEST = 6
-# Drawing costs more than rendering, so the messages of each drawn conversation are put together anew.
-SHUFFLES = 9
+# Drawing costs more than rendering, so each drawn conversation is grown into a tree of so many more of its messages.
+GROWN = 50
+# Draws of one run of Hypothesis; they are repeated until there are enough conversations.
+BATCH = 250
 
 
 @dataclass(slots=True)
 class Tally:
-    """conversations: with an extension that the format accepts. stable: extensions in stable cells."""
+    """conversations: of two messages or more, all different within a draw, each held against the one it goes on from.
+
+    stable: how many of them go on in a stable cell. draws: what they were grown from.
+    """
 
     conversations: int = 0
-    extensions: int = 0
     stable: int = 0
+    draws: int = 0
 
 
 def search(name: str, options: Mapping[str, Any], examples: int) -> Tally:
-    """Try this many conversations; AssertionError with a smallest one where a verdict is false."""
-    stability, render, tally = prove(program(name), options), agreed(name, options), Tally()
+    """Try this many conversations; AssertionError with a smallest one where a verdict is false.
 
+    Fewer only where a whole batch of draws held none that the format accepts.
+    """
+    stability, render, tally = prove(program(name), options), agreed(name, options), Tally()
+    for number in itertools.count():
+        before = tally.conversations
+        left = -(-(examples - before) // GROWN)
+        _batch(number, max(10, min(BATCH, left)), stability, render, tally)
+        if tally.conversations >= examples or tally.conversations == before:
+            return tally
+    raise AssertionError("unreachable")
+
+
+def _batch(number: int, draws: int, stability: Stability, render: Render, tally: Tally) -> None:
+    """The conversations of some draws, the same ones for the same number."""
+
+    @seed(number)
     @settings(
-        max_examples=-(-examples // (SHUFFLES + 1)),
+        max_examples=draws,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )
     @given(conversations(max_size=LONGEST), st.integers(0, 2**32))
-    def each(messages: Messages, seed: int) -> None:
-        dice = random.Random(seed)
-        _cut_everywhere(stability, render, messages, tally)
-        for _ in range(SHUFFLES):
-            mixed = dice.choices(messages, k=dice.randint(2, LONGEST))
-            _cut_everywhere(stability, render, mixed, tally)
+    def each(messages: Messages, mixing: int) -> None:
+        tree = Tree(stability, render, messages)
+        tally.draws += 1
+        for old, new in _grown(tree, random.Random(mixing)):
+            _hold(stability, old, new, tally)
 
     each()
-    return tally
 
 
-def _cut_everywhere(stability: Stability, render: Render, messages: Messages, tally: Tally) -> None:
-    before = tally.extensions
-    for size in range(1, len(messages)):
-        whole = messages[: size + 1]
-        old, new = render(messages[:size], False), render(whole, False)
-        if old is None or new is None:
-            continue
-        try:
-            said = stability.decide(messages[:size], messages[size : size + 1])
-        except MessageError:
-            continue
-        cell = stability.at(messages[size - 1]["role"], messages[size]["role"])
-        tally.extensions += 1
-        tally.stable += cell.verdict == "stable"
-        kept = new.startswith(old)
-        assert kept or cell.verdict != "stable", (cell.place, whole)
-        assert kept or not said, ("decided to be stable", cell.place, whole)
-    tally.conversations += tally.extensions > before
+def _grown(tree: Tree, dice: random.Random) -> Iterator[tuple[Node, Node]]:
+    """The drawn conversation and others of its messages, by pairs of one and what it becomes with one more message.
+
+    Every beginning of a conversation is one of them, so each place where it can be cut is looked at, and once.
+    """
+    nodes = tree.path(range(len(tree.raw)))
+    yield from pairwise(nodes)
+    for _ in range(GROWN):
+        old, at = dice.choice(nodes), dice.randrange(len(tree.raw))
+        if len(old.raw) < LONGEST and at not in old.below:
+            new = tree.grown(old, at)
+            if new is not None:
+                nodes.append(new)
+                yield old, new
+
+
+def _hold(stability: Stability, old: Node, new: Node, tally: Tally) -> None:
+    """Hold the verdict of the cell and the exact answer against the two renders."""
+    size = len(old.raw)
+    first, whole = (old.text(), new.text()) if size else (None, None)
+    if first is None or whole is None:
+        return
+    said = stability.kept(new.word, size)
+    cell = stability.at(new.word[size - 1].role, new.word[size].role)
+    tally.conversations += 1
+    tally.stable += cell.verdict == "stable"
+    kept = whole.startswith(first)
+    assert kept or cell.verdict != "stable", (cell.place, new.raw)
+    assert kept or not said, ("decided to be stable", cell.place, new.raw)
+
+
+def _searched(job: tuple[str, int]) -> tuple[str, Tally | None, str, float]:
+    """A format with what was tried, or with what is wrong, and the seconds that it took."""
+    name, examples = job
+    begin = time.perf_counter()
+    try:
+        return name, search(name, {}, examples), "", time.perf_counter() - begin
+    except AssertionError as broken:
+        return name, None, str(broken), time.perf_counter() - begin
+
+
+def _line(name: str, tally: Tally | None, broken: str, took: float) -> str:
+    if tally is None:
+        return f"{name:24} BROKEN: {broken}"
+    counts = (tally.conversations, tally.stable, tally.draws)
+    return f"{name:24}{''.join(f'{count:>15,}' for count in counts)}{took:>8.0f} s"
 
 
 def main() -> int:
     """Print a line a format; 1 where a verdict is false."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--format", choices=FORMATS, nargs="+", default=MISSION)
-    parser.add_argument("--examples", type=int, default=100_000, help="conversations to draw")
+    parser.add_argument("--all", action="store_true", help="every shipped format, all cores")
+    parser.add_argument("--examples", type=int, default=100_000, help="conversations to try")
     given_ = parser.parse_args()
-    wrong = 0
-    for name in given_.format:
-        begin = time.perf_counter()
-        try:
-            tally = search(name, {}, given_.examples)
-        except AssertionError as broken:
-            wrong += 1
-            print(f"{name}: {broken}", flush=True)
-            continue
-        print(
-            f"{name:20} {tally.conversations:,} conversations, {tally.extensions:,} extensions, "
-            f"{tally.stable:,} in stable cells, 0 broken, {time.perf_counter() - begin:.0f} s",
-            flush=True,
-        )
+    names = FORMATS if given_.all else tuple(given_.format)
+    heads = ("conversations", "in stable cells", "draws")
+    print(f"{'format':24}{''.join(f'{head:>15}' for head in heads)}{'time':>10}", flush=True)
+    jobs, wrong, total = [(name, given_.examples) for name in names], 0, 0
+    with progress(len(jobs), "searching") as done:
+        for number, found in enumerate(finished(_searched, jobs), 1):
+            done(number)
+            print(_line(*found), flush=True)
+            total += found[1].conversations if found[1] else 0
+            wrong += found[1] is None
+    print(f"{len(names)} formats, {total:,} conversations, {wrong} broken")
     return 1 if wrong else 0
 
 

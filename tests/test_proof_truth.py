@@ -6,12 +6,13 @@ Small conversations here; `python -m tests.prove_evidence` runs the large ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
-from templc.proof.stability import Stability, prove
+from templc.proof.stability import Cell, Stability, prove
 from tests.stable_fuzz import search
 from tests.support.formats import FORMATS, option_sets, program
 from tests.support.proof_truth import CORE, SMALL, agreed, cell_errors, check, replays, sampled_by
@@ -93,3 +94,23 @@ def test_no_random_conversation_breaks_what_is_called_stable(name: str) -> None:
     """Few here; `python -m tests.stable_fuzz` draws a hundred thousand a format."""
     tally = search(name, {}, 300)
     assert tally.conversations > 50 and tally.stable > 50
+
+
+def test_a_random_conversation_breaks_a_false_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stable` said of every cell: the search finds the one that is not, and shrinks it."""
+    at = Stability.at
+
+    def lied(self: Stability, after: str, then: str) -> Cell:
+        return replace(at(self, after, then), verdict="stable")
+
+    monkeypatch.setattr(Stability, "at", lied)
+    with pytest.raises(AssertionError) as found:
+        search("qwen3_instruct", {}, 2_000)
+    place, messages = found.value.args[0]
+    assert place == ("tool", "tool")
+    assert len(messages) <= 4 and all(not message.get("content") for message in messages)
+
+
+def test_every_pair_of_a_drawn_conversation_is_looked_at_once() -> None:
+    tally = search("role_colon", {}, 200)
+    assert tally.conversations >= 200 and 0 < tally.draws < 200

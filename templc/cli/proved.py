@@ -14,6 +14,7 @@ from pathlib import Path
 from templc.cli.console import colored, paint, progress
 from templc.cli.failures import FINDING
 from templc.cli.formats import spec_path
+from templc.memory import Memory
 from templc.pipeline import Compilation, compile_path
 from templc.proof.stability import prove
 from templc.proofs import complaints
@@ -32,8 +33,7 @@ def compiled(format: str) -> Compilation:
 
 def prove_all(names: list[str]) -> int:
     """Print one line a format, for default options and without tools."""
-    with progress(len(names), "proving") as done:
-        found = spread(_count, names, done)
+    found = _counts(names)
     on = colored(sys.stdout)
     width = max(map(len, names)) + 2
     lines = ["format".ljust(width) + "".join(name.rjust(12) for name in VERDICTS)]
@@ -51,8 +51,24 @@ def prove_all(names: list[str]) -> int:
     return 0
 
 
-def _count(name: str) -> Counter[str]:
-    return Counter(cell.verdict for cell in prove(compiled(name).checked()).cells)
+def _counts(names: list[str]) -> list[Counter[str]]:
+    """How many cells of each format have which verdict; those that were counted before are not proved again."""
+    memory = Memory("proofs")
+    paths = {name: spec_path(name) for name in names}
+    known = {name: memory.get(path, name) for name, path in paths.items()}
+    missing = [name for name in names if known[name] is None]
+    with progress(len(missing), "proving") as done:
+        found = dict(zip(missing, spread(_count, missing, done), strict=True))
+    for name, (counts, bases) in found.items():
+        memory.put(paths[name], name, bases, counts)
+    memory.save()
+    return [found[name][0] if name in found else Counter(known[name]) for name in names]
+
+
+def _count(name: str) -> tuple[Counter[str], tuple[Path, ...]]:
+    compilation = compiled(name)
+    counts = Counter[str](cell.verdict for cell in prove(compilation.checked()).cells)
+    return counts, compilation.bases
 
 
 def _number(count: int, verdict: str, on: bool) -> str:

@@ -211,8 +211,10 @@ def _constants(program: Program) -> dict[str, str]:
 
 def _mentions(text: str, name: str) -> bool:
     """Whether the module uses a runtime name: calls it, names it as a type, or derives from it."""
+    # Most names are in no way there, which is found out at once.
     return (
-        re.search(rf"(?<!def )(?<![\w.]){name}(?=\(|\)| \||:$| =|,)", text, re.MULTILINE)
+        name in text
+        and re.search(rf"(?<!def )(?<![\w.]){name}(?=\(|\)| \||:$| =|,)", text, re.MULTILINE)
         is not None
     )
 

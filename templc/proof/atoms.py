@@ -1,7 +1,6 @@
 """Atoms: what a program reads of one message of a role, once everything fixed is filled in.
 
     known(cond, "assistant", settings)     `user or calls` becomes `calls`
-    atoms_of(program, "user", settings)    every test that a step, check, fact or predicate makes on a user message
 
 Two kinds of atom are read by no condition of the spec, and decide all the same whether two branches write the
 same text: whether a value is empty, and whether two filters of one field agree (`Alike`). They are added for the
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
-from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, When, Write, walk
+from templc.ir.ops import Body, Each, Op, Ops, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Cond, Const, Fact, FilterUse, Ref, Test, Value
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
@@ -89,15 +88,6 @@ def _specialised(op: Op, role: str, settings: Settings) -> Ops:
             return (replace(op, open=opening, do=do, between=between, close=close),)
 
 
-def turn(program: Program, role: str, settings: Settings) -> Ops:
-    """Every operation of a role's turn."""
-    found = program.roles[role]
-    if isinstance(found, Plain):
-        return specialised(found.ops, role, settings)
-    parts = (found.opener, found.body, found.closer, found.trailer)
-    return tuple(op for part in parts for op in specialised(part, role, settings))
-
-
 def leaves_of(cond: Cond) -> Iterator[Cond]:
     """The atoms and facts of a condition; predicates must have been filled in."""
     match cond:
@@ -112,87 +102,14 @@ def leaves_of(cond: Cond) -> Iterator[Cond]:
             yield cond
 
 
-def atoms_of(program: Program, role: str, settings: Settings) -> tuple[Atom, ...]:
-    """All atoms of messages of a role, in the order in which they are read."""
-    found: dict[Atom, None] = {}
-    for cond in _conditions(program, role, settings):
-        for leaf in leaves_of(cond):
-            if not isinstance(leaf, Fact) and _scope(leaf) not in ("item", "lead"):
-                found.setdefault(leaf)  # type: ignore[arg-type]
-    if role == "assistant":
-        found.setdefault(CALLS)
-        for test in opener_tests(program):
-            found.setdefault(test)
-    if role == "system" and program.hoisting:
-        for atom in _hoisted(program):
-            found.setdefault(atom)
-    return tuple(found)
-
-
-def _conditions(program: Program, role: str, settings: Settings) -> Iterator[Cond]:
-    """Every condition that is evaluated on a message of the role."""
-    for op in walk(turn(program, role, settings)):
-        if isinstance(op, When):
-            yield op.cond
-    for check in program.checks.get(role, ()):
-        yield known(check.cond, role, settings)
-    for fact in (
-        *program.past,
-        *program.future,
-        *(fact for fact, _ in registers(program, settings)),
-    ):
-        for term in (fact.term, fact.among):
-            if term is not None:
-                yield known(term, role, settings)
-    if role == "system":
-        tests = (test for test in lead_tests(program, settings) if test.value.ref.part)
-        yield from (on_lead(test) for test in tests)
-
-
-def registers(program: Program, settings: Settings) -> tuple[tuple[Fact, Test], ...]:
-    """What a tool message takes over from the latest message with calls: a past fact for each test on it.
-
-    A result that answers a call has one before it; a test on `caller_content` is that test on the caller's content.
-    """
-    blocks = [turn(program, role, settings) for role in program.roles]
-    conds = [op.cond for block in blocks for op in walk(block) if isinstance(op, When)]
-    conds += [
-        known(check.cond, role, settings)
-        for role in program.roles
-        for check in program.checks.get(role, ())
-    ]
-    found: dict[Test, Fact] = {}
-    for cond in conds:
-        for leaf in leaves_of(cond):
-            if isinstance(leaf, Test) and leaf.value.ref == ANSWERED:
-                found[leaf] = Fact("earlier", CALLS, None, "earlier_calls")
-            elif isinstance(leaf, Test) and leaf.value.ref == CALLER:
-                value = Value(Ref("message", "content"), leaf.value.filters)
-                test = Test(leaf.kind, value, leaf.argument)
-                found[leaf] = Fact("previous", test, CALLS, f"caller_{len(found)}")
-    return tuple((fact, test) for test, fact in found.items())
-
-
-def lead_tests(program: Program, settings: Settings) -> tuple[Test, ...]:
-    """What turns, finish and prompt read of the leading system message."""
-    blocks = [turn(program, role, settings) for role in program.roles]
-    blocks += [specialised(ops, "", settings) for ops in (program.finish, program.prompt)]
-    found: dict[Test, None] = {}
-    for block in blocks:
-        conds = [op.cond for op in walk(block) if isinstance(op, When)]
-        for leaf in (*(leaf for cond in conds for leaf in leaves_of(cond)), *_delta(block, "lead")):
-            if isinstance(leaf, Test) and leaf.value.ref.scope == "lead":
-                found.setdefault(leaf)
-    return tuple(found)
-
-
 def on_lead(test: Test) -> Test:
     """A test on the leading system message, as a test on a message."""
     ref = Ref("message", test.value.ref.part)
     return Test(test.kind, Value(ref, test.value.filters), test.argument)
 
 
-def _scope(cond: Cond) -> str:
+def scope_of(cond: Cond) -> str:
+    """What kind of value a condition reads; "" for none."""
     value = getattr(cond, "value", None)
     return value.ref.scope if isinstance(value, Value) else ""
 
@@ -202,7 +119,7 @@ def reads_future(cond: Cond) -> bool:
     return any(isinstance(leaf, Fact) and leaf.horizon == "future" for leaf in leaves_of(cond))
 
 
-def _delta(ops: Ops, scope: str) -> Iterator[Atom]:
+def delta(ops: Ops, scope: str) -> Iterator[Atom]:
     """Emptiness and likeness of what stands under conditions on the future, of the message or the leading one."""
     values: dict[Value, None] = {}
     for op in walk(ops):
@@ -236,7 +153,7 @@ def _bodies(ops: Ops, scope: str = "message") -> Iterator[Value]:
                     yield part.value
 
 
-def _hoisted(program: Program) -> Iterator[Atom]:
+def hoisted(program: Program) -> Iterator[Atom]:
     """Emptiness of what the head writes of each system message."""
     values: dict[Value, None] = {}
     for op in walk(program.head):

@@ -11,11 +11,12 @@ Only re-render and continuation of stable cells are certified; a witness is the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from templc.model.expr import Fact
 from templc.proof.classes import MessageClass
-from templc.proof.joint import COMPLETION, END, Ending, Place
+from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import FIRST, Machine, State
 from templc.proof.stability import Stability
 
@@ -27,6 +28,11 @@ def certificate(stability: Stability) -> dict[str, Any]:
     """The certificate of a table: settings, the names of the state bits, and an invariant for each stable cell."""
     machine, program = stability.machine, stability.program
     pasts = stability.walk.alphabet.pasts
+    into: dict[State, list[tuple[State, MessageClass]]] = {}
+    for past in pasts:
+        for one in machine.classes:
+            if machine.admits(past, one):
+                into.setdefault(machine.after(past, one), []).append((past, one))
     cells = [cell.place for cell in stability.cells if cell.verdict in ("stable", "refused")]
     return {
         "version": VERSION,
@@ -40,7 +46,7 @@ def certificate(stability: Stability) -> dict[str, Any]:
             {
                 "after": place.after,
                 "then": place.then,
-                "invariant": sorted(_written(machine, _invariant(stability, place))),
+                "invariant": sorted(_written(machine, _invariant(stability, place, into))),
             }
             for place in cells
         ],
@@ -62,16 +68,15 @@ def digits(state: State) -> str:
     return "".join("1" if bit else "0" for bit in state)
 
 
-def _invariant(stability: Stability, place: Place) -> set[Triple]:
-    """The triples of a cell: those in front of its last messages, and all that go before."""
+def _invariant(
+    stability: Stability, place: Place, into: Mapping[State, Sequence[tuple[State, MessageClass]]]
+) -> set[Triple]:
+    """The triples of a cell: those in front of its last messages, and all that go before.
+
+    into: what leads to each past.
+    """
     machine = stability.machine
-    pasts = stability.walk.alphabet.pasts
-    found = {triple for past in pasts for triple in _joints(stability, place, past)}
-    into: dict[State, list[tuple[State, MessageClass]]] = {}
-    for past in pasts:
-        for one in machine.classes:
-            if machine.admits(past, one):
-                into.setdefault(machine.after(past, one), []).append((past, one))
+    found = set(_joints(stability, place))
     queue = list(found)
     for past, old, new in queue:
         for before, one in into.get(past, ()):
@@ -82,23 +87,28 @@ def _invariant(stability: Stability, place: Place) -> set[Triple]:
     return found
 
 
-def _joints(stability: Stability, place: Place, past: State) -> set[Triple]:
+def _joints(stability: Stability, place: Place) -> Iterator[Triple]:
     """What the message in front of the last one sees, for every way to end and go on."""
-    machine, walk = stability.machine, stability.walk
-    found = set()
-    for last in machine.classes:
-        if (place.prompted or last.role == place.after) and machine.admits(past, last):
-            for ending in endings(machine, place, past, last):
-                for end in machine.ends:
-                    views = walk.joint.views(place.prompted, ending, end)
-                    old, new = (machine.before(view, last) for view in views)
-                    if old != new:
-                        found.add((past, old, new))
-    return found
+    machine = stability.machine
+    old = machine.end(prompt=place.prompted)
+    views: dict[State, dict[State, None]] = {}
+    for past in stability.walk.alphabet.pasts:
+        for last in machine.classes:
+            if not (place.prompted or last.role == place.after) or not machine.admits(past, last):
+                continue
+            behind = machine.after(past, last)
+            if behind not in views:
+                views[behind] = _views(stability, place, behind)
+            before = machine.before(old, last)
+            for view in views[behind]:
+                after = machine.before(view, last)
+                if before != after:
+                    yield past, before, after
 
 
-def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> list[Ending]:
-    """Every way to go on behind a last message, by classes."""
+def _views(stability: Stability, place: Place, behind: State) -> dict[State, None]:
+    """What a last message can see of what is added behind it."""
+    machine, joint = stability.machine, stability.walk.joint
     found: list[tuple[MessageClass, ...]] = [()]
     if place.after == COMPLETION:
         found = [(one,) for one in machine.classes if machine.sampleable(one)]
@@ -106,12 +116,12 @@ def endings(machine: Machine, place: Place, past: State, last: MessageClass) -> 
         found = [
             (*head, one) for head in found for one in machine.classes if one.role == place.then
         ]
-    behind = machine.after(past, last)
-    return [
-        Ending(last, added, place.after == COMPLETION)
+    return dict.fromkeys(
+        joint.addition(added, end).view
         for added in found
         if _accepted(machine, behind, added)
-    ]
+        for end in machine.ends
+    )
 
 
 def _accepted(machine: Machine, past: State, added: tuple[MessageClass, ...]) -> bool:

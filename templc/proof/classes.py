@@ -1,6 +1,6 @@
 """Message classes: a role and the truth of every atom. They cover all messages, whatever their contents.
 
-    classes = message_classes(program, settings)
+    classes = message_classes(Given(program, settings))
 
 Every combination of atoms is a class unless it is impossible by one of the rules of `impossible`; a class that no
 representative realises is kept, since leaving it out would need a proof that it is empty.
@@ -17,7 +17,8 @@ from templc.ir.ops import Program
 from templc.model import expr
 from templc.model.expr import FilterUse, Test, Value
 from templc.model.spec import MessageRules
-from templc.proof.atoms import atoms_of, plainer
+from templc.proof.atoms import plainer
+from templc.proof.given import Given
 from templc.proof.representatives import Raw, candidates
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
 from templc.runtime.messages import Message
@@ -58,16 +59,15 @@ def roles_of(program: Program) -> tuple[str, ...]:
     return tuple(role for role in ROLES if role in program.roles)
 
 
-def message_classes(
-    program: Program, settings: Settings, extra: Extra = frozenset()
-) -> tuple[MessageClass, ...]:
+def message_classes(given: Given, extra: Extra = frozenset()) -> tuple[MessageClass, ...]:
     """All classes, role by role, those with the simplest example first; `extra` atoms are told apart too."""
     found: list[MessageClass] = []
-    for role in roles_of(program):
+    settings, rules = given.settings, given.program.rules
+    for role in roles_of(given.program):
         more = sorted((atom for of, atom in extra if of == role), key=repr)
-        atoms = tuple(dict.fromkeys((*atoms_of(program, role, settings), *more)))
+        atoms = tuple(dict.fromkeys((*given.atoms(role), *more)))
         options = tuple(settings.options.items()) if any(map(_reads_settings, atoms)) else ()
-        found += _classes(program.rules, role, atoms, options, settings.tools and bool(options))
+        found += _classes(rules, role, atoms, options, settings.tools and bool(options))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ what is left is covered by the fewest, shortest terms. So the condition is exact
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -136,12 +136,22 @@ class Names:
             subjects.append((NEXT, (place.then,)))
         return subjects
 
-    def rows(self, place: Place, case: Case) -> Iterator[int]:
-        """The rows of a case: one for each way that its letters read."""
-        fixed = self._fixed(case.node.past, case.node.changed, case.last, case.end)
-        read = [self._readings(place, at, one) for at, one in enumerate((case.last, *case.added))]
-        for chosen in product(*read):
-            yield fixed | sum(chosen)
+    def table(self, place: Place, outcomes: Mapping[Case, bool]) -> dict[int, bool]:
+        """The rows of all cases, one for each way that their letters read, with their outcomes."""
+        found: dict[int, bool] = {}
+        around: dict[tuple[Letter | None, Letter | None], list[int]] = {}
+        for case, kept in outcomes.items():
+            fixed = self._fixed(case.node.past, case.node.changed, case.last, case.end)
+            added = around.get(case.way[:2])
+            if added is None:
+                read = [self._readings(place, at, one) for at, one in enumerate(case.added, 1)]
+                added = around[case.way[:2]] = [sum(chosen) for chosen in product(*read)]
+            for last in self._readings(place, 0, case.last):
+                start = fixed | last
+                for more in added:
+                    if found.setdefault(start | more, kept) is not kept:
+                        raise AssertionError("a row decides the outcome")
+        return found
 
     def row(
         self,
@@ -191,10 +201,7 @@ class Names:
     def condition(self, place: Place, outcomes: Mapping[Case, bool]) -> Condition:
         """When the cell is stable, from the outcome of every case."""
         columns = self.columns(place)
-        table: dict[int, bool] = {}
-        for case, kept in outcomes.items():
-            for row in self.rows(place, case):
-                assert table.setdefault(row, kept) == kept, "a row decides the outcome"
+        table = self.table(place, outcomes)
         # What is dropped before any role is the same whichever role is to be dropped last.
         early = [at for at in range(len(columns)) if columns[at].rank < ROLE]
         left, table = thinned(table, sorted(early, key=lambda at: columns[at].rank))

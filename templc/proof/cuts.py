@@ -39,8 +39,8 @@ def cuts(stability: Stability) -> dict[Place, frozenset[Cut]]:
 
 def _texts(stability: Stability, place: Place, case: Case) -> tuple[Emission, Emission]:
     """The old text from the last message on, and what the new one has behind it."""
-    joint = stability.walk.joint
-    old, new = joint.texts(place.prompted, case.node.past, case.ending, case.end)
+    joint, last = stability.walk.joint, case.last.sample
+    old, new = joint.texts(place.prompted, case.node.past, last, case.way.addition)
     return old, compare(old, new).rest
 
 

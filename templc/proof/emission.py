@@ -224,23 +224,29 @@ class Match:
 
 def compare(old: Emission, new: Emission) -> Match:
     """Whether `old` is a prefix of `new`, and what is left over where it is not."""
-    if old == new:
-        return Match("same")
-    left, right = list(old), list(new)
+    left, right = list(old[::-1]), list(new[::-1])
     while left and right:
-        first, second = left.pop(0), right.pop(0)
-        if first == second:
+        first, second = left.pop(), right.pop()
+        if first is second or first == second:
             continue
         if not (isinstance(first, Lit) and isinstance(second, Lit)):
             return Match("unclear", (first, second))
-        size = min(len(first.text), len(second.text))
-        if first.text[:size] != second.text[:size]:
+        if not _shortened(first.text, second.text, left, right):
             return Match("clash")
-        left[:0] = [Lit(first.text[size:])] if first.text[size:] else []
-        right[:0] = [Lit(second.text[size:])] if second.text[size:] else []
     if left:
-        return Match("rest", tuple(left))
-    return Match("longer" if right else "same", tuple(right))
+        return Match("rest", tuple(left[::-1]))
+    return Match("longer" if right else "same", tuple(right[::-1]))
+
+
+def _shortened(first: str, second: str, left: list[Token], right: list[Token]) -> bool:
+    """Whether one text begins with the other; what is longer goes back to the end of its list."""
+    if first.startswith(second):
+        left.append(Lit(first[len(second) :]))
+    elif second.startswith(first):
+        right.append(Lit(second[len(first) :]))
+    else:
+        return False
+    return True
 
 
 def owned(emission: Emission, owner: str) -> Emission:
@@ -264,19 +270,16 @@ def _owned(token: Token, owner: str) -> Token:
 
 def without(emission: Emission, given: Emission) -> Emission:
     """What is sampled of an emission when the prompt already holds `given`: less it where it begins so."""
-    left, right = list(given), list(emission)
+    left, right = list(given[::-1]), list(emission[::-1])
     while left and right:
-        first, second = left.pop(0), right.pop(0)
+        first, second = left.pop(), right.pop()
         if first == second:
             continue
         if not (isinstance(first, Lit) and isinstance(second, Lit)):
             return emission
-        size = min(len(first.text), len(second.text))
-        if first.text[:size] != second.text[:size]:
+        if not _shortened(first.text, second.text, left, right):
             return emission
-        left[:0] = [Lit(first.text[size:])] if first.text[size:] else []
-        right[:0] = [Lit(second.text[size:])] if second.text[size:] else []
-    return emission if left else tuple(right)
+    return emission if left else tuple(right[::-1])
 
 
 def text_of(emission: Emission, messages: Mapping[str, Message], settings: Settings) -> str:

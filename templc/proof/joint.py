@@ -1,6 +1,7 @@
 """The joint: is what stands at the end of a conversation kept when something is added to it?
 
-    Joint(machine).match(False, past, Ending(last=assistant, added=(user,)), end)
+    joint = Joint(machine)
+    joint.match(False, past, assistant, joint.addition((user,), end))
 
 A place of the stability table is what the conversation ends with (a role, `prompt`, or `completion`: a prompt and
 what the model sampled) and what comes next (a role, or `end` for nothing). At the joint a prefix is enough: text of
@@ -34,22 +35,18 @@ class Place(NamedTuple):
         return self.after in (PROMPT, COMPLETION)
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The last message and what is added behind it; `answered`: the first of it is what the model sampled."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Addition:
+    """What is added behind a last message; `answered`: the first of it is what the model sampled.
 
-    last: MessageClass
-    added: tuple[MessageClass, ...]
-    answered: bool = False
+    seen: what each added message sees of the future. view: what the last message sees.
+    """
 
-    def owner(self, number: int) -> str:
-        """The name of an added message in emissions."""
-        return f"added {number}"
-
-
-# An emission, and which of the added messages wrote it; None: none did.
-Part = tuple[Emission, int | None]
-LAST = -1
+    classes: tuple[MessageClass, ...]
+    answered: bool
+    end: State
+    seen: tuple[State, ...]
+    view: State
 
 
 class Views(NamedTuple):
@@ -59,79 +56,123 @@ class Views(NamedTuple):
     new: State
 
 
+# An emission, and which of the added messages wrote it; LAST: the last message did; None: none did.
+Part = tuple[Emission, int | None]
+Parts = tuple[Part, ...]
+LAST = -1
+
+
+class Tail(NamedTuple):
+    """What stands behind the last message in the old text and in the new one; `key`: the same for equal parts.
+
+    clash: the head changes, and something stands behind it.
+    """
+
+    old: Parts
+    new: Parts
+    key: object
+    clash: bool
+
+
 class Joint:
     """Comparisons at the joint, remembered."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self._additions: dict[object, Addition] = {}
+        self._tails: dict[object, Tail] = {}
+        self._compared: dict[object, Match] = {}
         self._known: dict[object, Match] = {}
         self._texts: dict[tuple[int, int], str] = {}
         self._owned: dict[tuple[int, int], Emission] = {}
 
-    def views(self, prompted: bool, ending: Ending, end: State) -> Views:
-        """The two views of the last message; `end` is what the last added message sees."""
-        for found in reversed(ending.added):
-            end = self.machine.before(end, found)
-        return Views(self.machine.end(prompt=prompted), end)
+    def addition(
+        self, classes: tuple[MessageClass, ...], end: State, *, answered: bool = False
+    ) -> Addition:
+        """Messages as an addition; the last of them sees `end`."""
+        key = (classes, end, answered)
+        if key not in self._additions:
+            seen = view_back(self.machine, classes, end)
+            view = self.machine.before(seen[0], classes[0]) if classes else end
+            self._additions[key] = Addition(classes, answered, end, tuple(seen), view)
+        return self._additions[key]
 
-    def match(self, prompted: bool, past: State, ending: Ending, end: State) -> Match:
+    def views(self, prompted: bool, added: Addition) -> Views:
+        """The two views of the last message."""
+        return Views(self.machine.end(prompt=prompted), added.view)
+
+    def match(self, prompted: bool, past: State, last: MessageClass, added: Addition) -> Match:
         """How the end of the old text, from the last message on, stands to the new text.
 
         prompted: the old text ends with a generation prompt. past: before the last message.
         """
-        machine, views = self.machine, self.views(prompted, ending, end)
-        texts = [machine.emission(ending.last, past, view) for view in views]
-        # Where the last message is written alike, only the state behind it matters.
-        place: object = (
-            (past, ending.last) if texts[0] != texts[1] else machine.after(past, ending.last)
-        )
-        key = (prompted, place, ending.added, ending.answered, end)
-        if key not in self._known:
-            self._known[key] = self._match(prompted, past, ending, end)
-        return self._known[key]
-
-    def _match(self, prompted: bool, past: State, ending: Ending, end: State) -> Match:
-        behind = self.machine.after(past, ending.last)
-        if self.head_changes(behind, ending.added) and (prompted or self._written(behind)):
+        tail = self._tail(prompted, self.machine.after(past, last), added)
+        if tail.clash:
             return Match("clash")
-        old, new = self._parts(prompted, past, ending, end)
-        match = compare(self._whole(old, ending), self._whole(new, ending))
+        old, new = (self.machine.emission(last, past, view) for view in self.views(prompted, added))
+        # Where the last message is written alike, only what stands behind it matters.
+        alike = old is new
+        key = tail.key if alike else (id(old), id(new), tail.key)
+        match = self._compared.get(key)
+        if match is None:
+            texts = (self._tokens(side) for side in _sides(alike, old, new, tail))
+            match = self._compared[key] = compare(*texts)
         if match.kind != "unclear":
             return match
-        differ = list(self._differ(old, new, ending))
+        full = (None if alike else last, key, added.classes)
+        if full not in self._known:
+            sides, around = _sides(alike, old, new, tail), (*added.classes, last)
+            self._known[full] = self._by_examples(match, sides, around)
+        return self._known[full]
+
+    def _by_examples(
+        self,
+        match: Match,
+        sides: tuple[Parts, Parts],
+        around: tuple[MessageClass, ...],
+    ) -> Match:
+        """An unclear match, which is a clash where an example shows that the texts differ."""
+        differ = list(self._differ(sides, around))
         if not differ or not all(differ):
-            around = {ending.owner(number): found for number, found in enumerate(ending.added)}
-            self.machine.want(match, {"last": ending.last, **around})
+            names = [*map(_name, range(len(around) - 1)), _name(LAST)]
+            self.machine.want(match, dict(zip(names, around, strict=True)))
         return Match("clash") if any(differ) else match
 
     def texts(
-        self, prompted: bool, past: State, ending: Ending, end: State
+        self, prompted: bool, past: State, last: MessageClass, added: Addition
     ) -> tuple[Emission, Emission]:
         """The two texts from the last message on; the new one is whole."""
-        old, new = self._parts(prompted, past, ending, end)
-        return self._whole(old, ending), self._whole(new, ending)
+        tail = self._tail(prompted, self.machine.after(past, last), added)
+        old, new = (self.machine.emission(last, past, view) for view in self.views(prompted, added))
+        first, second = (joined(self._tokens(side)) for side in _sides(False, old, new, tail))
+        return first, second
 
-    def _parts(
-        self, prompted: bool, past: State, ending: Ending, end: State
-    ) -> tuple[list[Part], list[Part]]:
-        """The two texts from the last message on, as emissions of one message or of none."""
-        machine, views = self.machine, self.views(prompted, ending, end)
-        behind = machine.after(past, ending.last)
-        old: list[Part] = [(machine.emission(ending.last, past, views.old), LAST)]
-        old.append((machine.written_at_end("finish", behind), None))
+    def _tail(self, prompted: bool, behind: State, added: Addition) -> Tail:
+        key = (prompted, behind, added)
+        if key not in self._tails:
+            self._tails[key] = self._stands(prompted, behind, added)
+        return self._tails[key]
+
+    def _stands(self, prompted: bool, behind: State, added: Addition) -> Tail:
+        """The two tails, as emissions of one message or of none."""
+        machine = self.machine
+        clash = self.head_changes(behind, added.classes) and (prompted or self._written(behind))
+        old: list[Part] = [(machine.written_at_end("finish", behind), None)]
         old += [(machine.written_at_end("prompt", behind), None)] if prompted else []
-        if ending.answered:
-            old.append((machine.sampled(ending.added[0], behind), 0))
-        new: list[Part] = [(machine.emission(ending.last, past, views.new), LAST)]
-        seen = view_back(machine, ending.added, end)
-        for number, found in enumerate(ending.added):
-            new.append((machine.emission(found, behind, seen[number]), number))
+        if added.answered:
+            old.append((machine.sampled(added.classes[0], behind), 0))
+        new: list[Part] = []
+        for number, (found, seen) in enumerate(zip(added.classes, added.seen, strict=True)):
+            new.append((machine.emission(found, behind, seen), number))
             behind = machine.after(behind, found)
         new.append((machine.written_at_end("finish", behind), None))
-        return old, new
+        key = tuple(tuple((id(emission), of) for emission, of in side) for side in (old, new))
+        return Tail(tuple(old), tuple(new), key, clash)
 
     def head_changes(self, behind: State, added: tuple[MessageClass, ...]) -> bool:
         """Whether an added message changes the head."""
+        if not self.machine.program.hoisting:
+            return False
         for found in added:
             if self.machine.hoisted(found, behind):
                 return True
@@ -144,12 +185,13 @@ class Joint:
             self.machine.written_at_end("finish", behind)
         )
 
-    def _differ(self, old: list[Part], new: list[Part], ending: Ending) -> Iterator[bool]:
+    def _differ(
+        self, sides: tuple[Parts, Parts], around: tuple[MessageClass, ...]
+    ) -> Iterator[bool]:
         """Whether the texts differ, for some examples of the classes."""
-        around = (*ending.added, ending.last)
         for rank in range(KEPT if all(found.examples for found in around) else 0):
             chosen = [found.examples[min(rank, len(found.examples) - 1)][1] for found in around]
-            texts = ["".join(self._text(part, chosen) for part in parts) for parts in (old, new)]
+            texts = ["".join(self._text(part, chosen) for part in parts) for parts in sides]
             yield not texts[1].startswith(texts[0])
 
     def _text(self, part: Part, chosen: list[Message]) -> str:
@@ -163,16 +205,25 @@ class Joint:
             self._texts[key] = text_of(emission, owners, self.machine.settings)
         return self._texts[key]
 
-    def _whole(self, parts: list[Part], ending: Ending) -> Emission:
-        return joined(tuple(token for part in parts for token in self._named(part, ending)))
+    def _tokens(self, parts: Parts) -> Emission:
+        return tuple(token for part in parts for token in self._named(part))
 
-    def _named(self, part: Part, ending: Ending) -> Emission:
+    def _named(self, part: Part) -> Emission:
         """The emission of a part with the name of its message."""
         emission, number = part
         if number is None:
             return emission
         key = (id(emission), number)
         if key not in self._owned:
-            name = "last" if number == LAST else ending.owner(number)
-            self._owned[key] = owned(emission, name)
+            self._owned[key] = owned(emission, _name(number))
         return self._owned[key]
+
+
+def _sides(alike: bool, old: Emission, new: Emission, tail: Tail) -> tuple[Parts, Parts]:
+    """The two texts; the last message is left out where it is written `alike`."""
+    return (tail.old, tail.new) if alike else (((old, LAST), *tail.old), ((new, LAST), *tail.new))
+
+
+def _name(number: int) -> str:
+    """The name of a message around the joint in emissions."""
+    return "last" if number == LAST else f"added {number}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from templc.proof.classes import MessageClass
@@ -81,12 +82,13 @@ class Alphabet:
     def _written(self, found: MessageClass, past: State) -> Any:
         """How what is written differs between futures, and how it begins."""
         texts = [self.machine.emission(found, past, future) for future in self.futures]
-        kinds: list[Emission] = list(dict.fromkeys(texts))
+        kinds = list({id(text): text for text in texts}.values())
         pairs = [
-            self._outcome(one, other, found) for one in kinds for other in kinds if one != other
+            self._outcome(one, other, found) for one in kinds for other in kinds if one is not other
         ]
         starts = tuple(leading(kind)[: self._reach] for kind in kinds)
-        return tuple(kinds.index(text) for text in texts), tuple(pairs), starts
+        number = {id(kind): at for at, kind in enumerate(kinds)}
+        return tuple(number[id(text)] for text in texts), tuple(pairs), starts
 
     def _sampled(self, found: MessageClass, past: State) -> Any:
         """How the prompt, and what the model sampled, stand to what a render writes, in each future."""
@@ -97,20 +99,21 @@ class Alphabet:
         )
         texts = [machine.emission(found, past, future) for future in self.futures]
         given = tuple(compare(joined(prompt), text).kind for text in texts)
-        old = joined((*prompt, *machine.sampled(found, past)))
+        old = machine.kept(joined((*prompt, *machine.sampled(found, past))))
         return given, tuple(self._outcome(old, text, found) for text in texts)
 
     def _longest_open_end(self) -> int:
         """How many characters of the message after it can decide whether the last one keeps its text."""
         machine = self.machine
         ends = [machine.written_at_end("finish", past) for past in self.pasts]
-        kinds = {
-            frozenset(machine.emission(found, past, future) for future in self.futures)
-            for found in machine.classes
-            for past in self.pasts
-        }
-        for texts in kinds:
-            matches = [compare(one, other) for one in texts for other in texts if one != other]
+        kinds: dict[frozenset[int], dict[int, Emission]] = {}
+        for found in machine.classes:
+            for past in self.pasts:
+                texts = {id(t): t for t in (machine.emission(found, past, f) for f in self.futures)}
+                kinds.setdefault(frozenset(texts), texts)
+        for texts in kinds.values():
+            pairs = permutations(texts.values(), 2)
+            matches = [compare(one, other) for one, other in pairs]
             ends += [match.rest for match in matches if match.kind in ("rest", "longer")]
         return max(sum(len(t.text) if isinstance(t, Lit) else 1 for t in end) for end in ends)
 
@@ -120,7 +123,8 @@ class Alphabet:
 
 def settled(machine: Machine, old: Emission, new: Emission, found: MessageClass) -> Match:
     """How two emissions of a class compare; what is unclear is a clash where an example shows that they differ."""
-    key = (old, new, found)
+    # Emissions of the machine are kept as long as it is.
+    key = (id(old), id(new), found)
     match = machine.settled.get(key)
     if match is None:
         match = machine.settled[key] = _settled(machine, old, new, found)

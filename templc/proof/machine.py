@@ -24,17 +24,14 @@ from templc.proof.atoms import (
     Bits,
     emptiness,
     known,
-    lead_tests,
+    leaves_of,
     of_message,
     on_lead,
-    opener_tests,
-    registers,
-    specialised,
     truth,
-    turn,
 )
 from templc.proof.classes import Extra, MessageClass, class_of, message_classes
 from templc.proof.emission import Emission, Hole, Match, View, emit, without
+from templc.proof.given import Given
 from templc.proof.values import Atom, Settings
 from templc.runtime.fold import PROMPT
 from templc.runtime.messages import Message
@@ -49,41 +46,50 @@ SYSTEM = Fact("earlier", RoleIs("system"), None, "earlier_system")
 class Machine:
     """A program with everything fixed filled in. `past_facts` and `future_facts` name the bits of the states."""
 
-    def __init__(self, program: Program, settings: Settings, extra: Extra = frozenset()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        extra: Extra = frozenset(),
+        given: Given | None = None,
+    ) -> None:
         self.program, self.settings, self.extra = program, settings, extra
-        self.classes = message_classes(program, settings, extra)
+        self._given = given = given or Given(program, settings)
+        self.classes = message_classes(given, extra)
         self.wanted: set[tuple[str, Atom]] = set()
         self._by_key = {found.key: found for found in self.classes}
-        self.registers = registers(program, settings)
+        self.registers = given.registers
         self.past_facts = _past_facts(program, self.registers)
         self.future_facts = tuple(program.future)
-        self.lead = lead_tests(program, settings)
+        self.lead = given.lead_tests
         self._seen_at_end: dict[tuple[bool, bool], State] = {}
         # The past of the first message, and what the last message of a finished conversation can see: without and
         # with a generation prompt.
         self.start = (*(rules.start(fact) for fact in self.past_facts), *(False for _ in self.lead))
         self.ends = tuple(dict.fromkeys((self.end(), self.end(prompt=True))))
-        self._turns = {role: turn(program, role, settings) for role in program.roles}
+        self._turns = given.turns
         ends = {"finish": program.finish, "prompt": program.prompt}
         ends["prefill"] = program.assistant.prefill
-        self._ends = {name: specialised(ops, "", settings) for name, ops in ends.items()}
+        self._ends = {name: given.ops(ops) for name, ops in ends.items()}
         sampled = (*program.assistant.body, *program.assistant.closer)
-        self._sampled = specialised(sampled, "assistant", settings)
-        self.opener_tests = opener_tests(program)
+        self._sampled = given.ops(sampled, "assistant")
+        self.opener_tests = given.opener_tests
         self._terms = {found: self._steps(found) for found in self.classes}
-        self._checks = {
-            role: [known(check.cond, role, settings) for check in program.checks.get(role, ())]
-            for role in program.roles
-        }
         self._after: dict[tuple[State, MessageClass], State] = {}
         self._before: dict[tuple[State, MessageClass], State] = {}
         self._admits: dict[tuple[State, MessageClass], bool] = {}
+        self._reads = {role: self._facts_read(ops) for role, ops in self._turns.items()}
+        reads = self._facts_read((*self._sampled, *self._ends["prefill"]))
+        self._reads_sampled = tuple(at for at in reads if at < len(self.start))
         self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
+        self._by_reads: dict[object, Emission] = {}
+        self._kept: dict[Emission, Emission] = {}
         self._samples: dict[tuple[MessageClass, State], Emission] = {}
         self._known_ends: dict[tuple[str, State], Emission] = {}
         self._facts: dict[tuple[State, State], dict[Fact, bool]] = {}
-        # How emissions of a class compare, for `letters.settled`.
-        self.settled: dict[tuple[Emission, Emission, MessageClass], Match] = {}
+        # How emissions of a class compare, for `letters.settled`; what is hoisted of a class.
+        self.settled: dict[tuple[int, int, MessageClass], Match] = {}
+        self._hoisted: dict[tuple[MessageClass, State], bool] = {}
 
     def __repr__(self) -> str:
         return f"<machine of {self.program.format}, {len(self.classes)} classes>"
@@ -143,7 +149,9 @@ class Machine:
             for fact, test in self._taken_over(found, "caller_content")
         ):
             return False
-        return all(truth(cond, found.bits, facts) is not False for cond in self._checks[found.role])
+        return all(
+            truth(cond, found.bits, facts) is not False for cond in self._given.checks[found.role]
+        )
 
     def _taken_over(self, found: MessageClass, name: str) -> Iterator[tuple[Fact, Test]]:
         """The tests of a tool message on what it takes over from its caller."""
@@ -201,12 +209,36 @@ class Machine:
 
     # what is written
 
+    def kept(self, emission: Emission) -> Emission:
+        """The emission that stands for all equal ones, so that one is known by its `id` as long as the machine is."""
+        return self._kept.setdefault(emission, emission)
+
     def emission(self, found: MessageClass, past: State, future: State) -> Emission:
-        """What a message writes."""
+        """What a message writes; equal ones are one object."""
         key = (found, past, future)
-        if key not in self._emissions:
-            self._emissions[key] = self._emission(*key)
-        return self._emissions[key]
+        known = self._emissions.get(key)
+        if known is None:
+            # Most turns read few facts, so many states write the same.
+            short = (found, self.read(found, past, future))
+            known = self._by_reads.get(short)
+            if known is None:
+                known = self._by_reads[short] = self.kept(self._emission(*key))
+            self._emissions[key] = known
+        return known
+
+    def read(self, found: MessageClass, past: State, future: State) -> tuple[bool, ...]:
+        """What the turn of a message reads of the states around it."""
+        bits = (*past, *future)
+        return tuple(bits[at] for at in self._reads[found.role])
+
+    def _facts_read(self, ops: Ops) -> tuple[int, ...]:
+        """Which bits of a past and a future, in a row, the emission of a turn can hang on."""
+        own, size = len(self.past_facts), len(self.past_facts) + len(self.lead)
+        facts = {leaf for op in walk(ops) if isinstance(op, When) for leaf in leaves_of(op.cond)}
+        facts |= {FIRST} if self.lead or self.program.leading else set()
+        past = [at for at, fact in enumerate(self.past_facts) if fact in facts]
+        future = [size + at for at, fact in enumerate(self.future_facts) if fact in facts]
+        return (*past, *range(own, size), *future)
 
     def _emission(self, found: MessageClass, past: State, future: State) -> Emission:
         facts = self.facts(past, future)
@@ -234,29 +266,38 @@ class Machine:
         if key not in self._known_ends:
             bits: Bits = dict(zip(self.lead, past[len(self.past_facts) :], strict=True))
             view = View("", bits, self.facts(past, self.end()), self.settings, "", PROMPT)
-            self._known_ends[key] = emit(self._ends[name], view)
+            self._known_ends[key] = self.kept(emit(self._ends[name], view))
         return self._known_ends[key]
 
     def sampled(self, found: MessageClass, past: State) -> Emission:
         """What the model samples when it answers so, less what the prompt already holds."""
         key = (found, past)
         if key not in self._samples:
-            self._samples[key] = self._sample(*key)
+            short = ("sampled", found, *(past[at] for at in self._reads_sampled))
+            if short not in self._by_reads:
+                self._by_reads[short] = self.kept(self._sample(*key))
+            self._samples[key] = self._by_reads[short]
         return self._samples[key]
 
     def _sample(self, found: MessageClass, past: State) -> Emission:
         facts = self.facts(past, self.end(live=True))
         view = View(found.role, self._bits(found, past), facts, self.settings, "m")
-        return without(emit(self._sampled, view), self.written_at_end("prefill", past))
+        return self.kept(without(emit(self._sampled, view), self.written_at_end("prefill", past)))
 
     def hoisted(self, found: MessageClass, past: State) -> bool:
         """Whether a later message changes the head; never, unless it is a system message of a hoisting format."""
         if not self.program.hoisting or found.role != "system":
             return False
+        key = (found, past)
+        if key not in self._hoisted:
+            self._hoisted[key] = self._hoists(found, past)
+        return self._hoisted[key]
+
+    def _hoists(self, found: MessageClass, past: State) -> bool:
         facts = self.facts(past, self.end())
         view = View("system", found.bits, facts, self.settings, "m")
         seen = facts[SYSTEM]
-        for op in walk(specialised(self.program.head, "", self.settings)):
+        for op in walk(self._given.ops(self.program.head)):
             if isinstance(op, When) and op.asks_systems and not seen:
                 return True
             if isinstance(op, Each) and op.over == "systems":

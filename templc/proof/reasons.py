@@ -17,7 +17,7 @@ from templc.proof.atoms import Bits, leaves_of, truth
 from templc.proof.classes import MessageClass
 from templc.proof.emission import compare, joined
 from templc.proof.joint import Place
-from templc.proof.machine import Machine, State, view_back
+from templc.proof.machine import Machine, State
 from templc.proof.search import Case, Pair, Walk
 from templc.proof.words import a, listed
 from templc.source.span import Span
@@ -59,11 +59,15 @@ def reason_of(walk: Walk, place: Place, cases: Iterable[Case]) -> Reason:
 
 def _key(walk: Walk, place: Place, case: Case) -> object:
     """What a reason depends on; what is added matters only where the turns before it are kept."""
-    views = walk.joint.views(place.prompted, case.ending, case.end)
-    earlier = walk.step(views, case.last) in case.node.changed
-    turns = earlier or walk.differs(case.last, case.node.past, views)
-    hoists = walk.machine.program.hoisting
-    return (case.node.past, case.last, views, earlier, None if turns and not hoists else case.added)
+    added, past = case.way.addition, case.node.past
+    behind = walk.machine.after(past, case.last.sample)
+    if walk.joint.head_changes(behind, added.classes):
+        return None
+    views = walk.joint.views(place.prompted, added)
+    earlier = case.pair in case.node.changed
+    if earlier or walk.differs(case.last, past, views):
+        return past, case.last, views, earlier
+    return (behind, added.classes[0], added.seen[0]) if added.answered else behind
 
 
 # Who is written otherwise, according to what, and where the spec says so.
@@ -71,9 +75,9 @@ Found = tuple[str, str, Decider]
 
 
 def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
-    machine, ending = walk.machine, case.ending
-    behind = machine.after(case.node.past, ending.last)
-    if walk.joint.head_changes(behind, ending.added):
+    machine, last, added = walk.machine, case.last.sample, case.way.addition
+    behind = machine.after(case.node.past, last)
+    if walk.joint.head_changes(behind, added.classes):
         span = machine.program.head[0].span
         yield (
             "the head depends on the system messages",
@@ -81,14 +85,13 @@ def _found(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
             Decider(span, "written before all turns"),
         )
         return
-    views = walk.joint.views(place.prompted, ending, case.end)
-    pair = walk.step(views, case.last)
+    views, pair = walk.joint.views(place.prompted, added), case.pair
     if pair in case.node.changed:
         if pair not in walk.explained:
             walk.explained[pair] = tuple(dict.fromkeys(_earlier(walk, pair)))
         yield from walk.explained[pair]
     if walk.differs(case.last, case.node.past, views):
-        yield from _flips(machine, ending.last, case.node.past, views)
+        yield from _flips(walk, last, case.node.past, views)
     elif pair not in case.node.changed:
         yield from _behind_last(walk, place, case)
 
@@ -100,18 +103,28 @@ def _earlier(walk: Walk, pair: Pair) -> Iterator[Found]:
         for letter in walk.letters:
             for past in walk.alphabet.pasts:
                 if walk.differs(letter, past, now):
-                    yield from _flips(walk.machine, letter.sample, past, now)
+                    yield from _flips(walk, letter.sample, past, now)
             then = walk.step(now, letter)
             if then[0] != then[1] and then not in seen:
                 seen.add(then)
                 queue.append(then)
 
 
-def _flips(machine: Machine, found: MessageClass, past: State, pair: Pair) -> Iterator[Found]:
+def _flips(walk: Walk, found: MessageClass, past: State, pair: Pair) -> tuple[Found, ...]:
     """The conditions of a turn that are decided otherwise under the second view."""
+    machine = walk.machine
     if machine.emission(found, past, pair[0]) == machine.emission(found, past, pair[1]):
-        return
-    old, new = (machine.facts(past, view) for view in pair)
+        return ()
+    key = (found, *(machine.read(found, past, view) for view in pair))
+    if key not in walk.explained:
+        old, new = (machine.facts(past, view) for view in pair)
+        walk.explained[key] = tuple(_flipping(machine, found, old, new))
+    return walk.explained[key]
+
+
+def _flipping(
+    machine: Machine, found: MessageClass, old: dict[Fact, bool], new: dict[Fact, bool]
+) -> Iterator[Found]:
     for op, facts in flipped(machine.turn(found.role), found.bits, old, new):
         for fact in facts:
             span = fact.span or op.span
@@ -155,11 +168,10 @@ def _telling(
 
 def _behind_last(walk: Walk, place: Place, case: Case) -> Iterator[Found]:
     """What does not fit behind the last turn: the finish, the prompt, or what was sampled."""
-    machine, ending, program = walk.machine, case.ending, walk.machine.program
-    behind = machine.after(case.node.past, ending.last)
-    view = view_back(machine, ending.added, case.end)[0]
-    if ending.answered and _prompt_fits(machine, ending.added[0], behind, view):
-        key = (ending.added[0], behind, view)
+    machine, added, program = walk.machine, case.way.addition, walk.machine.program
+    behind = machine.after(case.node.past, case.last.sample)
+    if added.answered and _prompt_fits(machine, added.classes[0], behind, added.seen[0]):
+        key = (added.classes[0], behind, added.seen[0])
         if key not in walk.explained:
             walk.explained[key] = tuple(_sampled_otherwise(machine, *key))
         yield from walk.explained[key]

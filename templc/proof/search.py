@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from templc.proof.classes import TooMany
-from templc.proof.joint import COMPLETION, END, PROMPT, Ending, Joint, Place
+from templc.proof.classes import MessageClass, TooMany
+from templc.proof.joint import COMPLETION, END, PROMPT, Addition, Joint, Place
 from templc.proof.letters import Alphabet, Letter, settled
 from templc.proof.machine import State
 
@@ -26,7 +26,6 @@ CASES = 60_000
 # Of two witnesses of one length, the one that looks more like a conversation.
 _ORDER = ("user", "assistant", "tool", "system", "developer")
 Pair = tuple[State, State]
-Way = tuple["Letter | None", "Letter | None", Ending]
 
 
 class CutOff(Exception):
@@ -42,25 +41,47 @@ class Node:
     word: tuple[Letter, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Way(NamedTuple):
+    """How a conversation goes on behind a last message."""
+
+    answer: Letter | None
+    next: Letter | None
+    addition: Addition
+
+
+class Stand(NamedTuple):
+    """A way on from a last message. kept: its own text is. pair: what the message before it sees."""
+
+    way: Way
+    kept: bool
+    pair: Pair
+
+
+@dataclass(slots=True, eq=False)
 class Case:
     """One way to stand at a joint: a node, the messages around the joint, and what the last added one sees."""
 
     node: Node
     last: Letter
-    answer: Letter | None
-    next: Letter | None
-    end: State
-    ending: Ending
+    way: Way
+    pair: Pair
+
+    @property
+    def answer(self) -> Letter | None:
+        return self.way.answer
+
+    @property
+    def end(self) -> State:
+        return self.way.addition.end
 
     @property
     def added(self) -> tuple[Letter, ...]:
         """The letters behind the last message."""
-        return tuple(found for found in (self.answer, self.next) if found is not None)
+        return tuple(found for found in self.way[:2] if found is not None)
 
     @property
     def length(self) -> int:
-        return len(self.node.word) + 1 + len(self.added)
+        return len(self.node.word) + 1 + len(self.way.addition.classes)
 
 
 class Walk:
@@ -74,12 +95,12 @@ class Walk:
         self.doubted = any(not letter.real for letter in alphabet.letters)
         self.letters = tuple(sorted(kept, key=lambda letter: _ORDER.index(letter.role)))
         self._small_enough(len(alphabet.pasts))
-        self.pairs = self._pairs(places)
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
         self.explained: dict[object, tuple[Any, ...]] = {}
         self._outcomes: dict[Place, dict[Case, bool]] = {}
-        self._ways: dict[tuple[Place, State, Letter], list[Way]] = {}
-        self._joints: dict[tuple[bool, State, int, State], tuple[bool, Pair]] = {}
+        self._ways: dict[Place, list[Way]] = {}
+        self._fitting: dict[tuple[Place, State], list[Way]] = {}
+        self.pairs = self._pairs(places)
         self.nodes = self._nodes()
 
     def _small_enough(self, nodes: int) -> None:
@@ -113,11 +134,9 @@ class Walk:
     def _joint_pairs(self, place: Place) -> Iterator[Pair]:
         old = self.machine.end(prompt=place.prompted)
         for end in self.machine.ends:
-            for answer, then in self._added(place):
-                seen = end
-                for letter in (then, answer):
-                    seen = seen if letter is None else self.machine.before(seen, letter.sample)
-                yield old, seen
+            for way in self.ways(place):
+                if way.addition.end == end:
+                    yield old, way.addition.view
 
     def _added(self, place: Place) -> Iterator[tuple[Letter | None, Letter | None]]:
         answers: list[Letter | None] = [None]
@@ -183,58 +202,74 @@ class Walk:
 
     # cases
 
-    def cases(self, place: Place) -> Iterator[Case]:
-        """Every way to stand at a place, up to what cannot be told apart."""
-        lasts = self.letters if place.prompted else self._of(place.after)
-        for node in self.nodes:
-            for last in lasts:
-                if self.machine.admits(node.past, last.sample):
-                    yield from self._around(place, node, last)
+    def ways(self, place: Place) -> list[Way]:
+        """Every way to go on from a place, whatever the format accepts."""
+        if place not in self._ways:
+            self._ways[place] = list(self._every_way(place))
+        return self._ways[place]
 
-    def _around(self, place: Place, node: Node, last: Letter) -> Iterator[Case]:
-        key = (place, node.past, last)
-        ways = self._ways.get(key)
-        if ways is None:
-            ways = self._ways[key] = list(self._fitting(place, node.past, last))
-        for answer, then, ending in ways:
-            for end in self.machine.ends:
-                yield Case(node, last, answer, then, end, ending)
-
-    def _fitting(self, place: Place, past: State, last: Letter) -> Iterator[Way]:
-        """What the format accepts behind a last message."""
-        behind = self.machine.after(past, last.sample)
+    def _every_way(self, place: Place) -> Iterator[Way]:
         for answer, then in self._added(place):
-            at, fits = behind, True
-            added = tuple(letter.sample for letter in (answer, then) if letter is not None)
-            for found in added:
-                fits = fits and self.machine.admits(at, found)
-                at = self.machine.after(at, found)
-            if fits:
-                yield answer, then, Ending(last.sample, added, answer is not None)
+            classes = tuple(letter.sample for letter in (answer, then) if letter is not None)
+            for end in self.machine.ends:
+                addition = self.joint.addition(classes, end, answered=answer is not None)
+                yield Way(answer, then, addition)
+
+    def _accepted(self, place: Place, behind: State) -> list[Way]:
+        """The ways on that the format accepts behind a last message."""
+        key = (place, behind)
+        if key not in self._fitting:
+            ways = self.ways(place)
+            self._fitting[key] = [way for way in ways if self._fits(behind, way.addition.classes)]
+        return self._fitting[key]
+
+    def _fits(self, behind: State, added: tuple[MessageClass, ...]) -> bool:
+        for found in added:
+            if not self.machine.admits(behind, found):
+                return False
+            behind = self.machine.after(behind, found)
+        return True
 
     def outcomes(self, place: Place) -> dict[Case, bool]:
         """For every case of a place, whether everything that was written is kept."""
         if place not in self._outcomes:
-            self._outcomes[place] = {case: self.outcome(place, case) for case in self.cases(place)}
+            self._outcomes[place] = dict(self._cases(place))
         return self._outcomes[place]
 
-    def outcome(self, place: Place, case: Case) -> bool:
-        """Whether everything that was written is kept."""
-        # The ending stands for itself: `_ways` keeps it, and many nodes share it.
-        key = (place.prompted, case.node.past, id(case.ending), case.end)
-        known = self._joints.get(key)
-        if known is None:
-            known = self._joints[key] = self._at_joint(place, case)
-        return known[0] and known[1] not in case.node.changed
+    def _cases(self, place: Place) -> Iterator[tuple[Case, bool]]:
+        """Every way to stand at a place, up to what cannot be told apart, with its outcome."""
+        lasts = self.letters if place.prompted else self._of(place.after)
+        stands: dict[object, list[Stand]] = {}
+        views = list(dict.fromkeys(way.addition.view for way in self.ways(place)))
+        for node in self.nodes:
+            for last in lasts:
+                if not self.machine.admits(node.past, last.sample):
+                    continue
+                key = self._written(place, node.past, last, views)
+                if key not in stands:
+                    stands[key] = list(self._stands(place, node.past, last))
+                for way, kept, pair in stands[key]:
+                    yield Case(node, last, way, pair), kept and pair not in node.changed
 
-    def _at_joint(self, place: Place, case: Case) -> tuple[bool, Pair]:
-        """Whether the last message keeps its text, and what the message before it sees."""
-        match = self.joint.match(place.prompted, case.node.past, case.ending, case.end)
-        if match.kind == "unclear":
-            self.doubted = True
-        kept = match.prefix or not (self.doubt or match.kind != "unclear")
-        views = self.joint.views(place.prompted, case.ending, case.end)
-        return kept, self.step(views, case.last)
+    def _written(self, place: Place, past: State, last: Letter, views: list[State]) -> object:
+        """All that the joint reads of a past: the state behind the last message, and how that one is written."""
+        machine, sample = self.machine, last.sample
+        seen = (machine.end(prompt=place.prompted), *views)
+        texts = [id(machine.emission(sample, past, view)) for view in seen]
+        return last, machine.after(past, sample), *texts
+
+    def _stands(self, place: Place, past: State, last: Letter) -> Iterator[Stand]:
+        """Whether the last message keeps its text on each way on, and what the message before it sees."""
+        pairs: dict[State, Pair] = {}
+        for way in self._accepted(place, self.machine.after(past, last.sample)):
+            match = self.joint.match(place.prompted, past, last.sample, way.addition)
+            unclear = match.kind == "unclear"
+            self.doubted = self.doubted or unclear
+            kept = match.prefix or (unclear and not self.doubt)
+            view = way.addition.view
+            if view not in pairs:
+                pairs[view] = self.step(self.joint.views(place.prompted, way.addition), last)
+            yield Stand(way, kept, pairs[view])
 
 
 def places_of(roles: Iterable[str]) -> tuple[Place, ...]:

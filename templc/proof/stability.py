@@ -25,7 +25,7 @@ from templc.model import expr
 from templc.proof import table, variants
 from templc.proof.classes import MessageClass, TooMany, roles_of
 from templc.proof.conditions import Condition, Names
-from templc.proof.joint import Ending, Place
+from templc.proof.joint import Place
 from templc.proof.letters import Alphabet, settled
 from templc.proof.machine import Machine, run, view_back
 from templc.proof.reasons import Reason, reason_of
@@ -171,8 +171,9 @@ class Stability:
             first, second = (machine.emission(word[at], pasts[at], seen[at]) for seen in (old, new))
             if first != second and settled(machine, first, second, word[at]).kind != "same":
                 return False
-        ending = Ending(word[size - 1], word[size:], answered)
-        return self.walk.joint.match(prompt, pasts[size - 1], ending, end).prefix
+        joint = self.walk.joint
+        addition = joint.addition(word[size:], end, answered=answered)
+        return joint.match(prompt, pasts[size - 1], word[size - 1], addition).prefix
 
     def met_by(
         self, cell: Cell, word: tuple[MessageClass, ...], size: int, *, then_prompt: bool = False
@@ -237,7 +238,7 @@ def prove(
     names = Names(walk)
     cells = [_cell(walk, names, place) for place in places]
     if walk.doubted:
-        sure = Walk(walk.alphabet, places, doubt=False)
+        sure = Names(Walk(walk.alphabet, places, doubt=False))
         cells = [_sure(sure, cell) for cell in cells]
     return Stability(program, names, settings, tuple(_numbered(cells)))
 
@@ -285,15 +286,15 @@ def _cell(walk: Walk, names: Names, place: Place) -> Cell:
     return Cell(place, "stable if", names.condition(place, outcomes), reason, witness)
 
 
-def _sure(sure: Walk, cell: Cell) -> Cell:
+def _sure(sure: Names, cell: Cell) -> Cell:
     """A cell as it is, unless its verdict rests on texts that no example shows to differ."""
     if cell.verdict in ("stable", "refused"):
         return cell
-    outcomes = sure.outcomes(cell.place)
+    outcomes = sure.walk.outcomes(cell.place)
     kept = sum(outcomes.values())
     same = kept == 0 if cell.verdict == "never" else 0 < kept < len(outcomes)
     if same and cell.condition is not None:
-        same = Names(sure).condition(cell.place, outcomes).terms == cell.condition.terms
+        same = sure.condition(cell.place, outcomes).terms == cell.condition.terms
     return cell if same else Cell(cell.place, "not proved", None, cell.reason, cell.witness)
 
 

@@ -168,7 +168,7 @@ def replayed(machine: Machine, place: Place, case: Case, rank: int) -> Witness |
 
 def _sampled(machine: Machine, case: Case) -> Any:
     behind = machine.after(case.node.past, case.last.sample)
-    return machine.sampled(case.ending.added[0], behind)
+    return machine.sampled(case.way.addition.classes[0], behind)
 
 
 def given_options(settings: Settings) -> dict[str, object]:

@@ -10,20 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, assert_never
 
 import yaml
 from yaml import events
-from yaml.reader import Reader
 
-from templc.problems.problem import Label, Problems
+from templc.problems.problem import Label, Problem, Problems
 from templc.source.guesses import Kind, kind_of
+from templc.source.libyaml import loader
 from templc.source.mistakes import report_bad_escape, report_syntax
 from templc.source.refusals import (
     refuse_feature,
     refuse_guess,
     refuse_key,
     refuse_surrogates,
+    refuse_unprintable,
 )
 from templc.source.scalars import Place, places
 from templc.source.span import Source, Span
@@ -149,9 +151,40 @@ def parse_nodes(source: Source, problems: Problems) -> Node | None:
 
     A tree that comes with errors is whole enough to look at, not to rely on.
     """
-    if _unprintable(source, problems):
+    found, said = _read(source)
+    for problem in said:
+        problems.add(problem)
+    return found
+
+
+@lru_cache(maxsize=128)
+def _read(source: Source) -> tuple[Node | None, tuple[Problem, ...]]:
+    """The document and what is wrong with it; remembered, since many variants read one base."""
+    found = _without_mistake(source)
+    if found is not None:
+        return found, ()
+    problems = Problems()
+    return _document(source, problems), tuple(problems)
+
+
+def _without_mistake(source: Source) -> Node | None:
+    """The document as libyaml reads it; None where it may be wrong, or where PyYAML may read it otherwise."""
+    fast, problems = loader(source.text), Problems()
+    if fast is None:
         return None
-    parser = _Parser(source, problems)
+    parser = _Parser(source, problems, fast)
+    try:
+        found = parser.document()
+    except (yaml.YAMLError, ValueError, OverflowError, _Stop):
+        return None
+    # The two do not agree on where a value that was left out stands.
+    return None if len(problems) or parser.left_out else found
+
+
+def _document(source: Source, problems: Problems) -> Node | None:
+    if refuse_unprintable(source, problems):
+        return None
+    parser = _Parser(source, problems, yaml.SafeLoader)
     try:
         return parser.document()
     except yaml.MarkedYAMLError as error:
@@ -164,22 +197,6 @@ def parse_nodes(source: Source, problems: Problems) -> Node | None:
     return None
 
 
-def _unprintable(source: Source, problems: Problems) -> bool:
-    """Report each kind of character that YAML forbids, where it first stands."""
-    first: dict[str, int] = {}
-    for found in Reader.NON_PRINTABLE.finditer(source.text):
-        first.setdefault(found.group(), found.start())
-    for char, at in first.items():
-        problems.error(
-            "not-text",
-            f"the character U+{ord(char):04X} cannot stand in YAML",
-            Span(source, at, at + 1),
-            label="here",
-            helps=("remove it, or write it as an escape in double quotes",),
-        )
-    return bool(first)
-
-
 class _Stop(Exception):
     """A problem after which going on makes no sense was reported."""
 
@@ -187,14 +204,16 @@ class _Stop(Exception):
 class _Parser:
     """Events to nodes; reports what a spec may not hold and goes on where it can.
 
-    `last` is where the last event ended, `_indents` the columns of the block collections around it.
+    `last` is where the last event ended, `left_out` whether some value was, `_indents` the columns of the block
+    collections around it.
     """
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source, problems: Problems, loader: Any) -> None:
         self.last = 0
+        self.left_out = False
         self._source = source
         self._problems = problems
-        self._events: Iterator[Any] = yaml.parse(source.text, Loader=yaml.SafeLoader)
+        self._events: Iterator[Any] = yaml.parse(source.text, Loader=loader)
         self._count = 0
         self._indents = [-1]
         self._anchors: set[str] = set()
@@ -349,10 +368,12 @@ class _Parser:
         return node
 
     def _scalar(self, event: Any, path: str) -> ScalarNode:
-        kind = kind_of(event.value) if event.style is None else "text"
+        style = event.style or None
+        kind = "text" if style else kind_of(event.value)
+        self.left_out = self.left_out or not (style or event.value)
         indent = self._indents[-1]
-        node = ScalarNode(event.value, kind, self._scalar_span(event), path, event.style, indent)
-        if event.style is None and kind == "text":
+        node = ScalarNode(event.value, kind, self._scalar_span(event), path, style, indent)
+        if style is None and kind == "text":
             refuse_guess(node, self._problems)
         refuse_surrogates(node, self._problems)
         return node

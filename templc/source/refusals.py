@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yaml.reader import Reader
+
 from templc.problems.problem import Problems
 from templc.source.guesses import guess
-from templc.source.span import Span
+from templc.source.span import Source, Span
 
 if TYPE_CHECKING:
     from templc.source.nodes import ScalarNode
@@ -66,3 +68,19 @@ def refuse_surrogates(node: ScalarNode, problems: Problems) -> None:
         label="a surrogate",
         helps=(f"write \\U{ord(whole):08X}" if pair else "write the whole character",),
     )
+
+
+def refuse_unprintable(source: Source, problems: Problems) -> bool:
+    """Report each kind of character that YAML forbids, where it first stands; whether there is one."""
+    first: dict[str, int] = {}
+    for found in Reader.NON_PRINTABLE.finditer(source.text):
+        first.setdefault(found.group(), found.start())
+    for char, at in first.items():
+        problems.error(
+            "not-text",
+            f"the character U+{ord(char):04X} cannot stand in YAML",
+            Span(source, at, at + 1),
+            label="here",
+            helps=("remove it, or write it as an escape in double quotes",),
+        )
+    return bool(first)

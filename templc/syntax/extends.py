@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
@@ -21,16 +22,23 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _OWN = ("format", "title", "aliases", "models", "reference", "deviations", "extends")
 
 
+class Base(NamedTuple):
+    """A spec that another one extends."""
+
+    path: Path
+    source: Source
+
+
 def merged(
     root: MappingNode,
     folders: tuple[Path, ...],
     problems: Problems,
     chain: tuple[str, ...] = (),
-    bases: list[Source] | None = None,
+    bases: list[Base] | None = None,
 ) -> MappingNode | None:
     """`root` over the spec it extends, looked for in `folders`; itself when it extends none.
 
-    None after a problem was reported. bases: gets the source of every spec that was read.
+    None after a problem was reported. bases: gets every spec that was read.
     """
     bases = [] if bases is None else bases
     _empties(root, problems)
@@ -99,12 +107,12 @@ def _base(
     folders: tuple[Path, ...],
     problems: Problems,
     chain: tuple[str, ...],
-    bases: list[Source],
+    bases: list[Base],
 ) -> MappingNode | None:
     source = read_source(path, problems, f"{path.parent.name}/{path.name}")
     root = None
     if source is not None:
-        bases.append(source)
+        bases.append(Base(path, source))
         root = parse_nodes(source, problems)
     if not problems.ok:
         return None

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from templc.problems.problem import Problems
+from templc.problems.problem import Problem, Problems
 from templc.source.nodes import ScalarNode
 from templc.source.span import Span
 from templc.syntax import tree
@@ -60,6 +60,20 @@ def parse_condition(node: ScalarNode, problems: Problems) -> tree.Condition | No
 
 
 def _parse(node: ScalarNode, start: Start, problems: Problems) -> Any:
+    found, said = _read(node, start)
+    for problem in said:
+        problems.add(problem)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _read(node: ScalarNode, start: Start) -> tuple[Any, tuple[Problem, ...]]:
+    """What a scalar holds, and what is wrong with it; remembered, since variants share the scalars of their base."""
+    problems = Problems()
+    return _tree(node, start, problems), tuple(problems)
+
+
+def _tree(node: ScalarNode, start: Start, problems: Problems) -> Any:
     if start == "condition" and _nesting(node.value) > MAX_NESTING:
         message = f"a condition has at most {MAX_NESTING} brackets and `not`s"
         help_text = "name a part of it under `predicates`"

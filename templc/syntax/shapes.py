@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from templc.problems.problem import Problems
@@ -62,9 +63,15 @@ def clipped(name: str) -> str:
     return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}..."
 
 
-def fits(pattern: str, text: str) -> bool:
+@cache
+def pattern_of(pattern: str) -> re.Pattern[str]:
     """As ECMA 262 has it: `$` is the end of the text, not also the place before a last newline."""
-    return re.search(pattern.replace("$", r"\Z"), text) is not None
+    return re.compile(pattern.replace("$", r"\Z"))
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether a pattern of the schema is in a text."""
+    return pattern_of(pattern).search(text) is not None
 
 
 def spot(root: Node, path: tuple[str | int, ...]) -> Spot:

@@ -10,24 +10,23 @@ that the oracle can render, count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from templc.ir.interpret import Interpreter, message_rules
+from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
 from templc.pipeline import load_class
-from templc.proof.classes import MessageClass
 from templc.proof.joint import COMPLETION, END, PROMPT
 from templc.proof.stability import Cell, Stability
 from templc.proof.witness import Witness
 from templc.runtime import fold
 from templc.runtime.errors import TemplcError
-from templc.runtime.messages import Reader
 from templc.runtime.renderer import Renderer
 from templc.verify import PublishedError, shapes
 from templc.verify.shapes import Shape
 from tests.support.formats import compilation, program, reference
+from tests.support.trees import Node, Raw, Render, Sampled, Tree
 
 SHAPES = (
     Shape("a.name", {"role": "assistant", "content": "a", "name": "n"}),
@@ -37,8 +36,6 @@ SHAPES = (
 CORE = ("u", "a", "a.r", "a.rc", "a.name", "t.id", "u.response", "s", "s.empty", "a.r.space")
 SMALL = ("u", "a", "a.r", "a.rc", "t.id", "s")
 MORE = (*CORE, "a.empty", "a.think", "a.c", "a.c.blank", "a.space", "u.empty")
-Raw = Mapping[str, Any]
-Render = Callable[[Sequence[Raw], bool], str | None]
 
 
 def raw_messages(*names: str) -> list[Raw]:
@@ -107,7 +104,7 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
     return render
 
 
-def sampled_by(name: str, options: Mapping[str, Any]) -> Callable[[Sequence[Raw]], str | None]:
+def sampled_by(name: str, options: Mapping[str, Any]) -> Sampled:
     """What the generated class says that the model samples."""
     renderer = load_class(compilation(name))(**options)
     return lambda conversation: sampled_text(renderer, conversation)
@@ -123,17 +120,6 @@ def sampled_text(renderer: Renderer, conversation: Sequence[Raw]) -> str | None:
     last = len(conversation) - 1
     found = [piece.text for piece in pieces if piece.sampled and piece.message == last]
     return "".join(found)
-
-
-@dataclass(slots=True)
-class Node:
-    """A conversation of the tree, with its render without prompt and what the proof reads of it."""
-
-    raw: tuple[Raw, ...]
-    word: tuple[MessageClass, ...]
-    text: str
-    reader: Reader
-    past: tuple[bool, ...]
 
 
 @dataclass(slots=True)
@@ -161,60 +147,41 @@ def check(
     *,
     old: int,
     new: int,
-    sampled: Callable[[Sequence[Raw]], str | None] | None = None,
+    sampled: Sampled | None = None,
 ) -> Tally:
     """The proof against renders: every conversation up to `old` messages, every extension up to `new`."""
     tally = Tally()
-    raw = raw_messages(*names)
-    root = Node((), (), "", Reader(message_rules(stability.program.rules)), stability.machine.start)
-    for trail in _trails(stability, render, raw, [root], old + new):
+    tree = Tree(stability, render, raw_messages(*names), sampled)
+    for trail in _trails(tree, [tree.root], old + new):
         node = trail[-1]
         for size in range(max(1, len(node.raw) - new), min(old, len(node.raw) - 1) + 1):
             _one(stability, tally, trail[size], node)
             if sampled is not None and node.word[size].role == "assistant":
-                _prompted(stability, tally, trail[size], node, render, sampled)
+                _prompted(stability, tally, trail, size)
         if (
             sampled is not None
             and node.word[-1].role == "assistant"
             and 1 < len(node.raw) <= old + 1
         ):
-            _completed(stability, tally, trail[-2], node, render, sampled)
+            _sampled(stability, tally, trail, len(node.raw) - 1)
     return tally
 
 
-def _trails(
-    stability: Stability, render: Render, raw: Sequence[Raw], trail: list[Node], depth: int
-) -> Iterator[list[Node]]:
+def _trails(tree: Tree, trail: list[Node], depth: int) -> Iterator[list[Node]]:
     """Every conversation as the list of its beginnings, the empty one first."""
-    for message in raw:
-        node = _next(stability, render, trail[-1], message)
-        if node is not None:
+    for message in tree.raw:
+        node = tree.next(trail[-1], message)
+        if node is not None and node.text() is not None:
             longer = [*trail, node]
             yield longer
             if len(node.raw) < depth:
-                yield from _trails(stability, render, raw, longer, depth)
-
-
-def _next(stability: Stability, render: Render, node: Node, message: Raw) -> Node | None:
-    reader = Reader(node.reader.rules, False, node.reader.calls, node.reader.waiting)
-    machine = stability.machine
-    try:
-        found = machine.class_of(reader.read(message, len(node.raw)))
-    except (TemplcError, KeyError, StopIteration):
-        return None
-    if not machine.admits(node.past, found):
-        return None
-    raw = (*node.raw, message)
-    text = render(raw, False)
-    if text is None:
-        return None
-    return Node(raw, (*node.word, found), text, reader, machine.after(node.past, found))
+                yield from _trails(tree, longer, depth)
 
 
 def _one(stability: Stability, tally: Tally, before: Node, after: Node) -> None:
     """Re-render: the old text in the new one."""
     size = len(before.raw)
-    truth = after.text.startswith(before.text)
+    truth = _begins(after, before.text())
     said = stability.kept(after.word, size)
     cell = (before.word[-1].role, after.word[size].role)
     single = len(after.raw) == size + 1
@@ -227,63 +194,41 @@ def _one(stability: Stability, tally: Tally, before: Node, after: Node) -> None:
             tally.wrong.append(_told(before, after, not truth, f"the condition of {cell}"))
 
 
-def _prompted(
-    stability: Stability,
-    tally: Tally,
-    before: Node,
-    after: Node,
-    render: Render,
-    sampled: Callable[[Sequence[Raw]], str | None],
-) -> None:
+def _begins(node: Node, text: str | None) -> bool:
+    whole = node.text()
+    assert whole is not None and text is not None, "both were rendered"
+    return whole.startswith(text)
+
+
+def _prompted(stability: Stability, tally: Tally, trail: list[Node], size: int) -> None:
     """Prompt, and prompt with what was sampled, in the text with the answer and more."""
-    size, extra = len(before.raw), len(after.raw) - len(before.raw) - 1
-    prompt = render(before.raw, True)
+    before, after = trail[size], trail[-1]
+    if len(after.raw) > size + 1:
+        _sampled(stability, tally, trail, size)
+        return
+    prompt = before.text(prompt=True)
     if prompt is None:
         return
-    if extra == 0:
-        truth = after.text.startswith(prompt)
-        tally.add((PROMPT, "assistant"), truth, True)
-        cell = stability.at(PROMPT, "assistant")
-        if stability.kept(after.word, size, prompt=True) != truth:
-            tally.wrong.append(_told(before, after, not truth, "decide with prompt"))
-        if _says_otherwise(stability, cell, after, size, truth):
-            tally.wrong.append(_told(before, after, not truth, "the condition of prompt"))
+    truth = _begins(after, prompt)
+    tally.add((PROMPT, "assistant"), truth, True)
+    cell = stability.at(PROMPT, "assistant")
+    if stability.kept(after.word, size, prompt=True) != truth:
+        tally.wrong.append(_told(before, after, not truth, "decide with prompt"))
+    if _says_otherwise(stability, cell, after, size, truth):
+        tally.wrong.append(_told(before, after, not truth, "the condition of prompt"))
+
+
+def _sampled(stability: Stability, tally: Tally, trail: list[Node], size: int) -> None:
+    """Prompt with what was sampled, in the finished text; the answer stands behind `size` messages."""
+    before, answered, after = trail[size], trail[size + 1], trail[-1]
+    prompt = before.text(prompt=True)
+    # A model samples no name.
+    named = any(after.word[size].bits[test] for test in stability.machine.opener_tests)
+    if prompt is None or named or (text := answered.sampled()) is None:
         return
-    then = after.word[size + 1].role
-    _sampled(stability, tally, before, after, (COMPLETION, then), extra == 1, prompt, sampled)
-
-
-def _completed(
-    stability: Stability,
-    tally: Tally,
-    before: Node,
-    after: Node,
-    render: Render,
-    sampled: Callable[[Sequence[Raw]], str | None],
-) -> None:
-    """Prompt with what was sampled, in the finished text."""
-    prompt = render(before.raw, True)
-    if prompt is not None:
-        _sampled(stability, tally, before, after, (COMPLETION, END), True, prompt, sampled)
-
-
-def _sampled(
-    stability: Stability,
-    tally: Tally,
-    before: Node,
-    after: Node,
-    place: tuple[str, str],
-    single: bool,
-    prompt: str,
-    sampled: Callable[[Sequence[Raw]], str | None],
-) -> None:
-    size = len(before.raw)
-    if any(after.word[size].bits[test] for test in stability.machine.opener_tests):
-        return  # a model samples no name
-    text = sampled(after.raw[: size + 1])
-    if text is None:
-        return
-    truth = after.text.startswith(prompt + text)
+    place = (COMPLETION, after.word[size + 1].role if after is not answered else END)
+    single = len(after.raw) <= size + 2
+    truth = _begins(after, prompt + text)
     tally.add(place, truth, single)
     if stability.kept(after.word, size, prompt=True, answered=True) != truth:
         tally.wrong.append(_told(before, after, not truth, "continues"))

@@ -19,6 +19,7 @@ from templc.ir.ops import Op, Program
 from templc.problems.problem import Problems
 from templc.proof.classes import MessageClass, TooMany
 from templc.proof.emission import Emission
+from templc.proof.given import Given
 from templc.proof.letters import reachable_pasts
 from templc.proof.machine import Machine, State
 from templc.proof.stability import settings_of
@@ -63,29 +64,49 @@ class Weights:
 def weights(program: Program) -> Weights:
     """Decide every claim under every setting."""
     flaws: dict[str, Flaw] = {}
-    odd: dict[str, Flaw] = {}
     settings = list(itertools.islice(_settings(program), MOST_SETTINGS + 1))
-    turns = apart = 0
     cut_off = len(settings) > MOST_SETTINGS
+    # Most options say nothing about turns, so a few machines stand for all settings.
+    known: dict[object, _Found | None] = {}
+    found: list[_Found] = []
     for one in settings[:MOST_SETTINGS]:
-        try:
-            machine = Machine(program, one)
-        except TooMany:
-            cut_off = True
-            continue
-        pasts = reachable_pasts(machine)
-        pairs = [(past, answer) for past in pasts for answer in _answers(machine, past)]
-        unfit = [
-            (past, answer) for past, answer in pairs if not follows_prompt(machine, answer, past)
-        ]
-        turns, apart = turns + len(pairs), apart + len(unfit)
-        if unfit and "prompt-not-prefix" not in odd:
-            odd["prompt-not-prefix"] = _flaw("prompt-not-prefix", machine, *unfit[0])
-        for flaw in _flaws(machine, pairs):
+        given = Given(program, one)
+        if given.key not in known:
+            known[given.key] = _found(given)
+        shown = known[given.key]
+        cut_off = cut_off or shown is None
+        found += [] if shown is None else [shown]
+    for one_found in found:
+        for flaw in one_found.flaws:
             flaws.setdefault(flaw.code, flaw)
-    if turns and apart == turns:
-        flaws.update(odd)
+    turns, apart = sum(one.turns for one in found), sum(one.apart for one in found)
+    odd = next((one.odd for one in found if one.odd), None)
+    if odd and apart == turns:
+        flaws[odd.code] = odd
     return Weights(len(settings), turns, apart, tuple(flaws.values()), cut_off)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one setting shows; `odd`: the first of the turns that begin otherwise than the prompt."""
+
+    turns: int
+    apart: int
+    flaws: tuple[Flaw, ...]
+    odd: Flaw | None
+
+
+def _found(given: Given) -> _Found | None:
+    """Every claim under one setting; None where its classes are too many."""
+    try:
+        machine = Machine(given.program, given.settings, given=given)
+    except TooMany:
+        return None
+    pasts = reachable_pasts(machine)
+    pairs = [(past, answer) for past in pasts for answer in _answers(machine, past)]
+    unfit = [(past, answer) for past, answer in pairs if not follows_prompt(machine, answer, past)]
+    odd = _flaw("prompt-not-prefix", machine, *unfit[0]) if unfit else None
+    return _Found(len(pairs), len(unfit), tuple(_flaws(machine, pairs)), odd)
 
 
 def check_weights(program: Program, problems: Problems) -> None:
