@@ -21,6 +21,7 @@ _WRAPPERS = {
     ("message", "role"): "Name",
     ("message", "call_id"): "CallId",
     ("message", "answered"): "Name",
+    ("message", "answered_number"): "CallId",
     ("message", "caller_content"): "Content",
     ("lead", "content"): "LeadContent",
     ("lead", "name"): "Name",
@@ -29,6 +30,7 @@ _WRAPPERS = {
     ("item", "arguments"): "Arguments",
     ("item", "value"): "Arguments",
     ("item", "id"): "CallId",
+    ("item", "number"): "CallId",
     ("item", "content"): "Content",
 }
 
@@ -79,6 +81,8 @@ class Expressions:
             case "tools" | "systems":
                 return f"out.{ref.scope}"
             case "item":
+                if ref.part == "function.parameters":
+                    return f"tool_parameters({ref.name})"
                 if ref.part.startswith("function."):
                     return f"tool_text({ref.name}, {literal(ref.part.removeprefix('function.'))})"
                 parts = {"": "", "function": '["function"]'}

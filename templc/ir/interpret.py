@@ -13,7 +13,7 @@ from typing import Any, assert_never
 from templc.ir.filters import FUNCTIONS, PARTS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr, spec
-from templc.runtime.encoders import tool_text
+from templc.runtime.encoders import tool_parameters, tool_text
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
@@ -354,6 +354,8 @@ def _part(item: Any, part: str) -> Any:
     if not part:
         return item
     if isinstance(item, Mapping):
+        if part == "function.parameters":
+            return tool_parameters(item)
         whole = part == "function"
         return item["function"] if whole else tool_text(item, part.removeprefix("function."))
     return getattr(item, part)

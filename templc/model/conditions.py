@@ -267,6 +267,11 @@ def _test(node: tree.Test, scope: Scope) -> expr.Cond | None:
 def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tuple[str, str] | None:
     """What is wrong with a test, and the cure; None for a sound one."""
     name = node.value.dotted
+    if kind == "number":
+        cure = (
+            "it can only be written: ask for the name of what is called, `answered` or `call.name`"
+        )
+        return f"`{name}` is {TYPES[kind]}, which nothing hangs on", cure
     match node.kind:
         case "truth":
             return _misused_truth(name, value, kind, scope)
@@ -301,6 +306,8 @@ def _misused_truth(
             f"the option `{name}` may be unset, so it is neither true nor false",
             f"say which: {which} or `{name} is unset`",
         )
+    if kind == "tool":
+        return f"`{name}` is a tool, and always there", "ask for a text of it: `tool.function.name`"
     if kind == "any":
         return f"`{name}` is not simply true or false", f"test its kind: `{name} is text`"
     return None

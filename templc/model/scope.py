@@ -220,7 +220,11 @@ class Scope:
         below = value.words[1].text if len(value.words) > 1 else ""
         close = below if below in known else suggest(name, known)
         help_text = f"did you mean `{close}`?" if close else f"known here: {listed(known)}"
-        if name in ("system", "systems") and not self.reads_lead:
+        if name == "systems":
+            help_text = "all system messages can be asked for and walked in `head` only"
+            if self.place == "head":
+                help_text = "walk them: `each: s in systems`, then `${s.content}`"
+        elif name == "system" and not self.reads_lead:
             help_text = "the leading system message is read in `head`"
         self.problems.error(
             "unknown-field" if self.reads_message else "unknown-name",
@@ -265,7 +269,7 @@ class Scope:
                 return f"give the option a default, or decide with `when: {name} is unset`"
             case "flag" if option is not None and option.default is None:
                 return f"decide with `when: {name} is true`"
-            case "token":
+            case "token" | "number":
                 return f"write it as it is: `${{{name}}}`"
             case "calls":
                 return "walk them: `each: call in calls`"
@@ -273,6 +277,8 @@ class Scope:
                 return f"name a field, such as `{name}.content`"
             case "date" if takes != "date":
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
+            case _ if takes == "tool" and kind != "tool":
+                return "only a tool is declared so: `each: tool in tools`"
             case _ if takes == "date" and kind != "date":
                 return "only an option of the type `date` has a form"
             case _ if takes == "text" and kind != "text":

@@ -144,6 +144,7 @@ class StepReader:
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",
             "any": f"say how: `${{{name}|json}}`",
+            "tool": f"say how: `${{{name}|json}}`",
             "date": f'say in which form: `${{{name}|date:"%Y-%m-%d"}}`',
         }
         if part.default is None:

@@ -157,6 +157,8 @@ def _named(text: str) -> str:
     return re.sub(r"\n\n<tool_call>\n(\[\n.*?\n\])\n</tool_call><", spelled, text, flags=re.DOTALL)
 
 
+_OSLO = '{"place": "Oslo"}'
+_COHERE_PROMPT = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"
 _GREETING = "<|im_start|>assistant\nWelcome.<|im_end|>\n"
 OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("deepseekv3", "tool_loop"): lambda _: _ROUNDS,
@@ -178,6 +180,10 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
     ("falcon3", "tool_loop"): _named,
+    ("command_r7b", "two_turns"): lambda text: text.removesuffix(_COHERE_PROMPT),
+    ("command_r7b", "string_arguments"): (
+        lambda text: text.replace(json.dumps(_OSLO), _OSLO).removesuffix(_COHERE_PROMPT)
+    ),
     ("seed_oss", "empty_answer"): (
         lambda text: text.replace(
             "<seed:bos>assistant<seed:bos>", "<seed:bos>assistant\n<seed:eos><seed:bos>"
@@ -263,6 +269,7 @@ def causes(chat: Chat) -> set[str]:
         "tools_without_system": bool(chat["tools"]),
         "assistant_first": messages[0]["role"] in ("assistant", "tool")
         or _roles(messages)[:2] == ["user", "user"],
+        "two_turns": not chat["add_generation_prompt"],
         "call_then_prompt": messages[-1]["role"] == "assistant",
         "empty_answer": any(
             not message["content"] for message in messages if message["role"] == "assistant"
