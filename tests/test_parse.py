@@ -23,6 +23,7 @@ from tests.support.responses import (
     USER,
     Case,
     Completion,
+    answered,
     cases,
     formats,
     message,
@@ -189,10 +190,9 @@ def test_mutated_completions_never_raise(name: str) -> None:
 
 @pytest.mark.parametrize("name", formats())
 def test_every_format_reads_an_answer(name: str) -> None:
-    # Formats whose prompt opens reasoning need some; where it closes it, an option keeps the prompt from that.
-    said = ({"role": "assistant", "content": "Two."}, message("Two.", "hm", []))
-    found = ((case, case.completion(item)) for case in cases(name) for item in said)
-    case, completion = next((case, one) for case, one in found if one is not None)
+    case, answer = answered(name)
+    completion = case.completion(answer)
+    assert completion is not None
     check_round_trip(case, completion)
 
 

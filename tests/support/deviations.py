@@ -157,7 +157,17 @@ def _named(text: str) -> str:
     return re.sub(r"\n\n<tool_call>\n(\[\n.*?\n\])\n</tool_call><", spelled, text, flags=re.DOTALL)
 
 
-_OSLO = '{"place": "Oslo"}'
+def _numbered(text: str) -> str:
+    """Cohere's calls with their arguments decoded, and its results with the numbers that they have in order."""
+
+    def spelled(found: re.Match[str]) -> str:
+        return f'"parameters": {json.loads(found[1])}'
+
+    numbers = iter(range(99))
+    text = re.sub(r'"parameters": ("(?:[^"\\]|\\.)*")', spelled, text)
+    return re.sub(r'"tool_call_id": ""', lambda _: f'"tool_call_id": "{next(numbers)}"', text)
+
+
 _COHERE_PROMPT = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"
 _GREETING = "<|im_start|>assistant\nWelcome.<|im_end|>\n"
 OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
@@ -182,8 +192,12 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("falcon3", "tool_loop"): _named,
     ("command_r7b", "two_turns"): lambda text: text.removesuffix(_COHERE_PROMPT),
     ("command_r7b", "string_arguments"): (
-        lambda text: text.replace(json.dumps(_OSLO), _OSLO).removesuffix(_COHERE_PROMPT)
+        lambda text: _numbered(text).removesuffix(_COHERE_PROMPT)
     ),
+    **{
+        (name, "missing_call_ids"): _numbered
+        for name in ("command_r7b", "command_a_plus", "north_mini_code")
+    },
     ("seed_oss", "empty_answer"): (
         lambda text: text.replace(
             "<seed:bos>assistant<seed:bos>", "<seed:bos>assistant\n<seed:eos><seed:bos>"

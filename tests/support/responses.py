@@ -183,6 +183,18 @@ def _rest(renderer: Renderer, pieces: list[Piece]) -> list[Piece]:
     return []
 
 
+def answered(format_name: str) -> tuple[Case, dict[str, Any]]:
+    """The first case with an answer that can follow its prompt.
+
+    Where the prompt opens reasoning the answer has some; where it closes what no answer begins with, it is another
+    setting's.
+    """
+    answer = {"role": "assistant", "content": "Two."}
+    said: tuple[dict[str, Any], ...] = (answer, {**answer, "reasoning_content": "hm"})
+    found = ((case, one) for case in cases(format_name) for one in said)
+    return next((case, one) for case, one in found if case.completion(one) is not None)
+
+
 def cases(format_name: str) -> Iterator[Case]:
     """Every option value, after a user message and after a tool result."""
     tokenizer = tokenizer_for(format_name)
