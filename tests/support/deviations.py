@@ -165,7 +165,8 @@ def _numbered(text: str) -> str:
 
     numbers = iter(range(99))
     text = re.sub(r'"parameters": ("(?:[^"\\]|\\.)*")', spelled, text)
-    return re.sub(r'"tool_call_id": ""', lambda _: f'"tool_call_id": "{next(numbers)}"', text)
+    result = r'(?<=\n {8}"tool_call_id": )"0?"'
+    return re.sub(result, lambda _: f'"{next(numbers)}"', text)
 
 
 _COHERE_PROMPT = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"
