@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
+from templc.cli.inputs import option_values
 from templc.demo import vocabulary
 from templc.ir.interpret import Interpreter
+from templc.ir.settings import telling
 from templc.pipeline import compile_source, load_class
 from templc.runtime.encoders import typescript
+from templc.runtime.errors import OptionError
+from templc.runtime.options import Option
 from templc.runtime.renderer import Renderer
 from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.trees import tree, tree_parts
@@ -179,6 +183,58 @@ def test_where_the_opener_is_not_the_prompt_the_table_says_so() -> None:
     cells = {(row["after"], row["then"]): row["verdict"] for row in found["cells"]}
     assert cells["user", "assistant"] == "stable"
     assert cells["prompt", "assistant"] == "stable if"
+
+
+# options that are numbers
+
+BUDGET = """\
+options:
+  budget: {type: int, default: 5, least: -1, doc: how much}
+head:
+  when: budget is 0
+  then: "none"
+  else: {when: budget is at most 9, then: "few", else: {when: budget is at least 100, then: "many"}}
+roles:
+  user: "<${content}|${budget}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("budget", "head"),
+    [(-1, "few"), (0, "none"), (1, "few"), (9, "few"), (10, ""), (99, ""), (100, "many")],
+)
+def test_a_number_is_compared_and_written(budget: int, head: str) -> None:
+    assert text(BUDGET, [USER], budget=budget) == f"{head}<u|{budget}>"
+
+
+def test_what_may_make_a_difference_is_on_both_sides_of_each_number() -> None:
+    program = compile_source(Source("small.yaml", HEAD + BUDGET)).checked()
+    assert telling(program) == {"budget": (-1, 0, 1, 9, 10, 99, 100)}
+
+
+@pytest.mark.parametrize(
+    ("value", "cure"),
+    [
+        ("5", "a whole number"),
+        (True, "a whole number"),
+        (1.5, "a whole number"),
+        (-2, "at least -1"),
+        (None, "leave it out"),
+    ],
+)
+def test_a_value_that_is_no_such_number_is_refused(value: Any, cure: str) -> None:
+    with pytest.raises(OptionError, match="the option `budget` is") as caught:
+        made(BUDGET, budget=value)
+    assert cure in caught.value.help
+
+
+def test_a_number_on_the_command_line() -> None:
+    known = {"budget": Option("int", 5, least=-1), "name": Option("text")}
+    given = ["budget=12", "name=12"]
+    assert option_values(known, given) == {"budget": 12, "name": "12"}
+    assert option_values(known, ["budget=-1"]) == {"budget": -1}
+    assert option_values(known, ["budget=much"]) == {"budget": "much"}
 
 
 # how calls are read back

@@ -13,6 +13,7 @@ from templc.emit.layout import columns, literal
 from templc.ir.ops import Body
 from templc.model import expr
 from templc.model.filters import FILTERS
+from templc.model.spec import COMPARISONS
 
 _WRAPPERS = {
     ("message", "content"): "Content",
@@ -178,6 +179,8 @@ class Expressions:
                 return f"{text}.{test.kind}with({literal(str(argument))})"
             case "contains":
                 return f"{literal(str(argument))} in {text}"
+            case kind if kind in COMPARISONS:
+                return f"{text} {kind} {argument}"
             case "is" if argument is None:
                 return self._unset(test.value)
             case "is" if isinstance(argument, bool):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "any", "date", "tool"]
+Kind = Literal["text", "any", "date", "tool", "int"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One row; `takes` is text, a date, a tool or any value, every filter gives text.
+    """One row; `takes` is text, a date, a number, a tool or any value, every filter gives text.
 
     `parts`: the runtime function that gives the text in parts, where it holds control tokens between the bodies.
     """
@@ -138,6 +138,7 @@ FILTERS: dict[str, Filter] = {
             runtime="date_text",
             example="%d %B %Y",
         ),
+        Filter("decimal", "int", "str({0})", "a number in digits; a hole does this by itself"),
         Filter(
             "coder_xml",
             "tool",

@@ -19,7 +19,18 @@ from templc.runtime.renderer import Renderer
 
 Place = Literal["head", "turn", "opener", "prompt", "predicate", "requirement", "finish"]
 Type = Literal[
-    "text", "maybe", "flag", "list", "calls", "any", "present", "token", "date", "number", "tool"
+    "text",
+    "maybe",
+    "flag",
+    "list",
+    "calls",
+    "any",
+    "present",
+    "token",
+    "date",
+    "number",
+    "tool",
+    "int",
 ]
 Use = Literal["option", "predicate", "loop variable"]
 
@@ -171,6 +182,7 @@ TYPES: dict[Type, str] = {
     "date": "a date",
     "number": "the number of a call",
     "tool": "a tool",
+    "int": "a number",
 }
 PLACES: dict[Place, str] = {
     "head": "the head",

@@ -152,6 +152,8 @@ class Scope:
             return expr.Ref("option", name), "token"
         if option.type in ("bool", "date"):
             return expr.Ref("option", name), "flag" if option.type == "bool" else "date"
+        if option.type == "int":
+            return expr.Ref("option", name), "int"
         return expr.Ref("option", name), "maybe" if option.default is None else "text"
 
     def _message(self, value: tree.Value, name: str) -> tuple[expr.Ref, Type] | None:
@@ -269,6 +271,10 @@ class Scope:
                 return f"give the option a default, or decide with `when: {name} is unset`"
             case "flag" if option is not None and option.default is None:
                 return f"decide with `when: {name} is true`"
+            case "int" if option is not None and option.default is None:
+                return f"give the option a default, or decide with `when: {name} is unset`"
+            case "int" if takes == "text":
+                return f"write it as it is: `${{{name}}}`"
             case "token" | "number":
                 return f"write it as it is: `${{{name}}}`"
             case "calls":
@@ -279,6 +285,8 @@ class Scope:
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
             case _ if takes == "tool" and kind != "tool":
                 return "only a tool is declared so: `each: tool in tools`"
+            case _ if takes == "int" and kind != "int":
+                return "only an option of the type `int` is a number"
             case _ if takes == "date" and kind != "date":
                 return "only an option of the type `date` has a form"
             case _ if takes == "text" and kind != "text":
