@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import join_parts
 from templc.runtime.spelled import holds, spells
 from templc.runtime.text import Verbatim, to_json
+from templc.runtime.waiting import Asked, Waiting
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _FILTERS = {
@@ -138,26 +139,6 @@ class MessageRules:
     roles: Mapping[str, str] = field(default_factory=dict)
 
 
-class Asked(NamedTuple):
-    """What a result needs to know of the call that it answers."""
-
-    id: str = ""
-    name: str = ""
-    number: str = ""
-
-
-class Waiting(NamedTuple):
-    """The latest message with tool calls: its calls, those without a result yet, its text.
-
-    `ids`: the id of every call of the conversation so far, by number.
-    """
-
-    calls: tuple[Asked, ...] = ()
-    left: tuple[Asked, ...] = ()
-    content: str = ""
-    ids: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
@@ -194,7 +175,7 @@ class Reader:
         if calls:
             left = tuple(Asked(call.id, call.name, call.number) for call in calls)
             ids = (*self.waiting.ids, *(call.id for call in calls))
-            self.waiting = Waiting(left, left, content, ids)
+            self.waiting = self.waiting._replace(calls=left, left=left, content=content, ids=ids)
         call_id, asked = self._answered(raw, role)
         return Message(
             role=role,
@@ -221,7 +202,11 @@ class Reader:
                 return content, False, None
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
-                return join_parts(content, self.rules.parts, found, self.rules.between)
+                counts = dict(self.waiting.media)
+                joined = join_parts(content, self.rules.parts, found, self.rules.between, counts)
+                if counts:
+                    self.waiting = self.waiting._replace(media=tuple(counts.items()))
+                return joined
         raise MessageError(
             f"content is a value of type {type(content).__name__}",
             field="content",
@@ -310,7 +295,7 @@ class Reader:
         found = _text(raw, "tool_call_id")
         if role != "tool":
             return found, Asked()
-        calls, left, content, ids = self.waiting
+        calls, left, ids = self.waiting.calls, self.waiting.left, self.waiting.ids
         answer = next((call for call in reversed(calls) if call.id == found), Asked())
         answer = answer if found else next(iter(left), Asked())
         if self._first_call:
@@ -318,7 +303,7 @@ class Reader:
         rest = list(left)
         if answer in rest:
             rest.remove(answer)
-        self.waiting = Waiting(calls, tuple(rest), content, ids)
+        self.waiting = self.waiting._replace(left=tuple(rest))
         made_up = bool(self.rules.call_id) and not self.as_template
         if found or self.as_template:
             number = str(ids.index(found)) if found in ids else ""

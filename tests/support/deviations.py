@@ -157,6 +157,11 @@ def _named(text: str) -> str:
     return re.sub(r"\n\n<tool_call>\n(\[\n.*?\n\])\n</tool_call><", spelled, text, flags=re.DOTALL)
 
 
+def _thought(text: str) -> str:
+    """The thoughts of the conversation in front of what they lead to."""
+    return text.replace("[/INST]", "[/INST][THINK]two and two[/THINK]")
+
+
 def _numbered(text: str) -> str:
     """Cohere's calls with their arguments decoded, and its results with the numbers that they have in order."""
 
@@ -195,6 +200,7 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("command_r7b", "string_arguments"): (
         lambda text: _numbered(text).removesuffix(_COHERE_PROMPT)
     ),
+    ("ministral3_14b_reasoning", "thinking"): _thought,
     **{
         (name, "missing_call_ids"): _numbered
         for name in ("command_r7b", "command_a_plus", "north_mini_code")
@@ -256,6 +262,8 @@ APART: Mapping[str, frozenset[str]] = {
             "llama3_1",
             "llama3_2",
             "nemotron3_nano",
+            "nemotron3_super",
+            "nemotron3_ultra",
         }
         | {"ministral3", "ministral3_14b", "ministral3_8b", "ministral3_reasoning"}
         | {"devstral2", "devstral_small2", "mistral_large3"}
