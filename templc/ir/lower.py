@@ -218,7 +218,8 @@ def _checks(model: spec.Spec, name: str, role: RoleProgram) -> tuple[Check, ...]
 
 def _drops(name: str, role: RoleProgram, roles: Mapping[str, spec.Role]) -> list[Check]:
     """Soft checks for the fields that no rendering of this message would show."""
-    leading = roles[name] if isinstance(roles[name], spec.Leading) else None
+    written = roles[name]
+    leading = written if isinstance(written, spec.Leading) else None
     if leading is not None and isinstance(leading.later, str):
         return []
     # What stands first is the head's.
@@ -231,5 +232,7 @@ def _drops(name: str, role: RoleProgram, roles: Mapping[str, spec.Role]) -> list
         if visible != Const(True):
             empty = expr.negation(expr.Test("truth", expr.Value(expr.Ref("message", field))))
             cond = expr.disjunction(by_head, empty, visible)
-            found.append(Check(cond, _SAYS[field if leading is None else "system"], True, role.span))
+            found.append(
+                Check(cond, _SAYS[field if leading is None else "system"], True, role.span)
+            )
     return found
