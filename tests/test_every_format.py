@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import pytest
@@ -86,6 +87,19 @@ def test_no_message_is_dropped_in_silence(name: str) -> None:
         for given in ({}, {"tools": [TOOL]}):
             found = text(name, [USER, ANSWER, *later], add_generation_prompt=True, **given)
             assert found is None or "LATER" in found, (later, given)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_tools_that_a_format_does_not_declare_are_spoken_of_once(name: str) -> None:
+    renderer = templc.get_renderer(name)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shown = [renderer.render_text([USER], tools=[TOOL]) for _ in range(2)]
+    said = [str(one.message) for one in told if "declares no tools" in str(one.message)]
+    assert len(said) == ("weather" not in shown[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        renderer.render_text([USER], tools=[])
 
 
 @pytest.mark.parametrize("name", FORMATS)
