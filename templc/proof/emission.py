@@ -167,11 +167,16 @@ def _hole(body: Body, view: View) -> Token:
 
 
 def _simplest(value: Value, bits: Bits) -> Value:
-    """The value with the fewest filters that is the same text."""
-    same = [plainer(value, bits)]
-    for atom, holds_ in bits.items():
-        if isinstance(atom, Alike) and holds_ and value in (atom.first, atom.second):
-            same += [atom.first, atom.second]
+    """The value with the fewest filters that is the same text: alike by itself, or by way of others."""
+    same = {value, plainer(value, bits)}
+    pairs = [
+        {atom.first, atom.second, plainer(atom.first, bits), plainer(atom.second, bits)}
+        for atom, alike in bits.items()
+        if alike and isinstance(atom, Alike) and atom.first.ref == value.ref
+    ]
+    while near := [pair for pair in pairs if not pair.isdisjoint(same)]:
+        same = same.union(*near)
+        pairs = [pair for pair in pairs if pair.isdisjoint(same)]
     return min(same, key=lambda found: (len(found.filters), str(found.filters)))
 
 

@@ -78,6 +78,9 @@ def followed(name: str) -> bool:
 LISTED = frozenset({"hermes2_pro"})
 """Formats whose templates ask for a list of tools, if an empty one, and which write the same for none."""
 
+PROMPTED = frozenset({"command_r7b"})
+"""Formats whose templates end every conversation with a prompt, and which write one where it is asked for."""
+
 
 def agreed(name: str, options: Mapping[str, Any]) -> Render:
     """Renders by the published template where the generated class agrees with it, else None.
@@ -99,6 +102,8 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
             )
         except PublishedError:
             return None
+        if text is not None and name in PROMPTED and not prompt:
+            theirs = theirs.removesuffix((ours(conversation, True) or "").removeprefix(text))
         return text if text == theirs else None
 
     return render
