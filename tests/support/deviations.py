@@ -257,6 +257,7 @@ APART: Mapping[str, frozenset[str]] = {
             "gemma3",
             "gemma4",
             "gemma4_e4b",
+            "diffusion_gemma",
             "lfm2",
             "llama3_1",
             "llama3_2",
