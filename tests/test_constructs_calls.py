@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from templc.runtime.encoders import typescript
+from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.trees import tree, tree_parts
 from tests.support.small import USER, made, text
@@ -89,6 +90,11 @@ def test_what_stands_in_the_place_of_an_argument_is_no_part_of_the_name() -> Non
     parsed = made(TWICE)[0].parse("<call f><b k>5</b></call><|im_end|>")
     assert parsed.status == "malformed" and "tool_calls" not in parsed.message
     assert "the arguments of 'f' do not begin as they should" in parsed.errors[0].message
+
+
+def test_python_calls_may_hold_a_line_end_in_quotes() -> None:
+    (call,) = python_calls("f(k='a\nb', n=1)")
+    assert call.arguments == {"k": "a\nb", "n": 1}
 
 
 # filters

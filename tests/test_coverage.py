@@ -38,8 +38,8 @@ def test_the_recorded_shares_reach_what_is_promised() -> None:
     equal = [one for one in templates() if TABLE[one.sha256]["equal"]]
     downloads = sum(one.downloads for one in templates())
     repositories = sum(one.repositories for one in templates())
-    assert sum(one.downloads for one in equal) / downloads >= 0.88
-    assert sum(one.repositories for one in equal) / repositories >= 0.77
+    assert sum(one.downloads for one in equal) / downloads >= 0.90
+    assert sum(one.repositories for one in equal) / repositories >= 0.78
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from templc.pages import gallery, page
+from templc.pages.page import plain
 from templc.registry import list_formats
 from tests.support.cli import Run, runner
 
@@ -25,6 +26,24 @@ def test_a_page_has_everything() -> None:
     assert "`enable_thinking`" in text
     assert "a list of text parts is joined" in text
     assert "format: qwen3" in text
+
+
+def test_witnesses_are_conversations_and_one_for_each_reason() -> None:
+    witnesses = page("qwen3").partition("## Witnesses")[2].partition("## Tools")[0]
+    assert "shortest example: [user, assistant+reasoning, system], then [user]" in witnesses
+    assert "63 of the 114 characters already emitted would change" in witnesses
+    assert "refused" not in witnesses
+    stable = page("qwen3_coder").partition("## Witnesses")[2].partition("## Tools")[0]
+    assert stable.count("shortest example") == 1 and "then [tool]" in stable
+    assert "Nothing that was written is ever rewritten." in page("llama3")
+
+
+def test_words_mean_themselves(tmp_path: Path) -> None:
+    assert plain("a <think> | b_c *d* [e]\nf") == r"a \<think\> \| b\_c \*d\* \[e\] f"
+    gallery(tmp_path, ["deepseekv4"])
+    html = (tmp_path / "deepseekv4.html").read_text(encoding="utf-8")
+    assert "<td>true: the prompt opens a think block instead" in html
+    assert '<a href="index.html">' in html and "prefers-color-scheme:dark" in html
 
 
 def test_every_format_has_a_page(tmp_path: Path) -> None:

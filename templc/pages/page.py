@@ -5,10 +5,13 @@ page("qwen3").splitlines()[0]       # "# qwen3: Qwen3 hybrid thinking (0.6B to 2
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
+from templc.ir.ops import Program
 from templc.pages.samples import shown
 from templc.pipeline import compile_path, spec_folder
+from templc.proof.stability import prove
 from templc.recognise import measured
 from templc.registry import renderer_class
 from templc.runtime.renderer import Renderer
@@ -24,7 +27,7 @@ def page(name: str) -> str:
 
 def _lines(name: str, renderer: Renderer) -> Iterator[str]:
     info = renderer.info
-    yield f"# {name}: {info.title}"
+    yield f"# {name}: {plain(info.title)}"
     yield ""
     if info.aliases:
         yield f"Also called {', '.join(f'`{alias}`' for alias in info.aliases)}."
@@ -34,11 +37,11 @@ def _lines(name: str, renderer: Renderer) -> Iterator[str]:
         yield from _section(f"Sample: {kind}", _fenced(text))
     yield from _section("Options", _options(renderer))
     yield from _section("What may follow what", _fenced(str(renderer.stability), "text"))
-    yield from _section("Witnesses", _witnesses(renderer))
+    program = compile_path(spec_folder() / f"{name}.yaml", f"specs/{name}.yaml").checked()
+    yield from _section("Witnesses", _witnesses(program))
     yield from _section("Tools", [_tools(kind for kind, _ in samples)])
     yield from _section("Models", _models(name, renderer))
-    program = compile_path(spec_folder() / f"{name}.yaml", f"specs/{name}.yaml").checked()
-    differs = [f"- {item.what}: {item.why}" for item in program.deviations]
+    differs = [f"- {plain(item.what)}: {plain(item.why)}" for item in program.deviations]
     yield from _section("Deviations from the template", differs or ["None."])
     source = (spec_folder() / f"{name}.yaml").read_text(encoding="utf-8")
     yield from _section("Source", _fenced(source, "yaml"))
@@ -58,11 +61,16 @@ def _fenced(text: str, kind: str = "text") -> list[str]:
 def _options(renderer: Renderer) -> list[str]:
     rows = [
         f"| `{name}` | {' / '.join(option.values) or option.type}"
-        f" | {'unset' if option.default is None else _cell(option.default)} | {_cell(option.doc)} |"
+        f" | {'unset' if option.default is None else _cell(option.default)} | {plain(option.doc)} |"
         for name, option in renderer.known_options.items()
     ]
     head = ["| option | values | default | meaning |", "| --- | --- | --- | --- |"]
     return [*head, *rows] if rows else ["None."]
+
+
+def plain(text: str) -> str:
+    """Words as Markdown that means them as they stand: no tag, no emphasis, no end of a table's cell."""
+    return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", text).replace("\n", " ")
 
 
 def _cell(value: object) -> str:
@@ -71,18 +79,20 @@ def _cell(value: object) -> str:
     return f"`{text}`".replace("|", "\\|").replace("\n", " ") if text else ""
 
 
-def _witnesses(renderer: Renderer) -> list[str]:
-    """Each boundary that is not always stable, with the reason and the line of the spec that decides."""
-    found = [
-        f"- {cell.after} > {cell.then}: {cell.text}; {cell.reason or 'no reason given'}"
-        f" ({', '.join(cell.lines)})"
-        for cell in renderer.stability.cells
-        if cell.verdict != "stable" or cell.condition
-    ]
-    if not found:
-        return ["Nothing that was written is ever rewritten."]
-    name = renderer.info.name
-    return [*found, "", f"`templc prove {name} --witness N` prints the shortest conversation."]
+def _witnesses(program: Program) -> Iterator[str]:
+    """The shortest conversation for each reason why something is rewritten, with both of its texts."""
+    stability = prove(program)
+    seen: set[tuple[str, str]] = set()
+    for cell in stability.cells:
+        why = (cell.text, cell.reason.text)
+        if cell.number and why not in seen:
+            seen.add(why)
+            yield f"({cell.number}) {cell.place.after} \\> {cell.place.then}"
+            yield ""
+            yield from _fenced(stability.witness(cell.number))
+            yield ""
+    if not seen:
+        yield "Nothing that was written is ever rewritten."
 
 
 def _tools(kinds: Iterable[str]) -> str:

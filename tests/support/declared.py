@@ -6,6 +6,8 @@ template refuses, known by what the template raises. All else must be equal.
 
 from __future__ import annotations
 
+import itertools
+
 ANY = "*"
 
 # What we refuse and the template writes: (format, our words) -> why refusing is better.
@@ -111,10 +113,10 @@ WRITTEN: dict[tuple[str, str], str] = {
 DIFFERENT: dict[tuple[str, tuple[str, ...]], str] = {
     (
         name,
-        (shape,),
-    ): "the template writes the prompt inside its loop over the messages behind the system's"
-    for name in ("granite_3_1", "granite_3_3", "granite_speech_3_3")
-    for shape in ("s", "s.empty", "s.space")
+        shapes,
+    ): "the template writes the prompt inside its loop over the messages behind the first one"
+    for name in ("granite_3_1", "granite_3_3", "granite_speech_3_2", "granite_speech_3_3")
+    for shapes in itertools.product(("s", "s.empty", "s.space"), repeat=2)
 } | {
     ("command_r7b", (shape,)): "the template ends with a prompt where it was told not to, here too"
     for shape in ("s", "s.empty", "s.space")

@@ -187,11 +187,10 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
         + _CALLED.format("now", "{}")
         + _ANSWERED.format("09:00")
     ),
-    ("granite_3_1", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
-    ("granite_3_3", "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>",
-    ("granite_speech_3_3", "only_system"): (
-        lambda text: text + "<|start_of_role|>assistant<|end_of_role|>"
-    ),
+    **{
+        (name, "only_system"): lambda text: text + "<|start_of_role|>assistant<|end_of_role|>"
+        for name in ("granite_3_1", "granite_3_3", "granite_speech_3_2", "granite_speech_3_3")
+    },
     ("mistral_v0_3", "equal_users"): _once,
     ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
@@ -258,6 +257,7 @@ APART: Mapping[str, frozenset[str]] = {
             "gemma3",
             "gemma4",
             "gemma4_e4b",
+            "diffusion_gemma",
             "lfm2",
             "llama3_1",
             "llama3_2",
@@ -268,8 +268,7 @@ APART: Mapping[str, frozenset[str]] = {
         | {"ministral3", "ministral3_14b", "ministral3_8b", "ministral3_reasoning"}
         | {"devstral2", "devstral_small2", "mistral_large3"}
     ),
-    # These write a prompt, or tools, by where a message stands among others that it is equal to.
-    "only_system": frozenset({"granite_3_1", "granite_3_3", "granite_speech_3_3"}),
+    # These write tools by where a message stands among others that it is equal to.
     "equal_users": frozenset({"mistral_nemo", "mistral_v0_3", "mistral_small_3_2"}),
 }
 """Conversations that these formats do not write as their template does even when asked to, by name."""

@@ -65,7 +65,9 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     """The value that begins at `at`, and where it ends."""
     plain = _PLAIN.match(text, at)
     if plain is not None:
-        return _literal(plain[0]), plain.end()
+        # Formats that write no escapes have line ends inside of quotes.
+        whole = plain[0].replace("\n", "\\n").replace("\r", "\\r")
+        return _literal(whole), plain.end()
     try:
         return read_json_at(text, at)
     except Unreadable:
