@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from templc.model.expr import Fact
 from templc.proof.classes import MessageClass
+from templc.proof.conditions import certified
 from templc.proof.joint import COMPLETION, END, Place
-from templc.proof.machine import FIRST, Machine, State
+from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
 
 VERSION = 1
@@ -39,9 +39,9 @@ def certificate(stability: Stability) -> dict[str, Any]:
         "format": program.format,
         "options": dict(machine.settings.options),
         "tools": machine.settings.tools,
-        "past": [fact.name for fact in _shared(machine)],
+        "past": [fact.name for fact in certified(machine)],
         "future": [fact.name for fact in machine.future_facts],
-        "pasts": sorted({digits(past[: len(_shared(machine))]) for past in pasts}),
+        "pasts": sorted({digits(past[: len(certified(machine))]) for past in pasts}),
         "cells": [
             {
                 "after": place.after,
@@ -50,16 +50,32 @@ def certificate(stability: Stability) -> dict[str, Any]:
             }
             for place in cells
         ],
+        "conditions": list(_conditions(stability)),
     }
 
 
-def _shared(machine: Machine) -> tuple[Fact, ...]:
-    """The past facts that a certificate speaks of: those of the program, and whether it is the first message."""
-    return tuple(dict.fromkeys((*machine.program.past, FIRST)))
+def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
+    """The condition of each cell that has one, as literals: whether it is wanted, its kind, and its parts."""
+    names = stability.names
+    for cell in stability.cells if names else ():
+        if cell.condition is None or names is None:
+            continue
+        columns = names.columns(cell.place)
+        keys = [columns[at].key for at in cell.condition.columns]
+        terms = [
+            [
+                [int(want), *(key or ())]
+                for key, want in zip(keys, term, strict=True)
+                if want is not None
+            ]
+            for term in cell.condition.terms
+        ]
+        if all(len(literal) > 1 for term in terms for literal in term):
+            yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:
-    size = len(_shared(machine))
+    size = len(certified(machine))
     return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
 
 

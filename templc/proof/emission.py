@@ -157,22 +157,25 @@ def _hole(body: Body, view: View) -> Token:
     text = literal(value, view.role, view.settings)
     if text is None and view.blank is not None and scope == "message":
         text = str(value_of(value, view.blank, view.settings, {}) or "")
-    if text is None and view.bits.get(Test("truth", value)) is False:
+    # A filter may be known to do nothing, and so what is known without it holds with it.
+    same = (value, plainer(value, view.bits))
+    known = [view.bits.get(Test("truth", one)) for one in same]
+    if text is None and False in known:
         text = ""
     if text is not None:
         return Lit(text or body.default or "")
     owner = view.owner if scope in ("message", "item") else ""
-    sure = view.bits.get(Test("truth", value)) is True
-    return Hole(owner, _simplest(value, view.bits), None if sure else body.default, body.field)
+    default = None if True in known else body.default
+    return Hole(owner, _simplest(same, view.bits), default, body.field)
 
 
-def _simplest(value: Value, bits: Bits) -> Value:
-    """The value with the fewest filters that is the same text."""
-    same = [plainer(value, bits)]
-    for atom, holds_ in bits.items():
-        if isinstance(atom, Alike) and holds_ and value in (atom.first, atom.second):
-            same += [atom.first, atom.second]
-    return min(same, key=lambda found: (len(found.filters), str(found.filters)))
+def _simplest(same: tuple[Value, Value], bits: Bits) -> Value:
+    """Of values that are one text, and those that are like them, the one with the fewest filters."""
+    found = [same[1]]
+    for atom, alike in bits.items():
+        if isinstance(atom, Alike) and alike and (atom.first in same or atom.second in same):
+            found += [atom.first, atom.second]
+    return min(found, key=lambda one: (len(one.filters), str(one.filters)))
 
 
 def _loop(op: Each, view: View) -> Iterator[Token]:
