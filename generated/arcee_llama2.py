@@ -63,6 +63,8 @@ class ArceeLlama2(Renderer):
     def check_system(self, out: Writer, m: Message, past: Past) -> None:
         if not past.first and not past.previous_user:  # llama2.yaml:20
             self.refuse("user and assistant must alternate, starting with the user", line=20)
+        if not past.first and m.content:  # line 14
+            self.lossy("the template drops a system message that does not stand first", line=14)
 
     def system(self, out: Writer) -> None:  # line 14
         pass

@@ -70,6 +70,8 @@ class Cohere(Renderer):
     def check_system(self, out: Writer, m: Message, past: Past) -> None:
         if not past.first and not past.previous_user:  # line 19
             self.refuse("user and assistant must alternate, starting with the user", line=19)
+        if not past.first and m.content:  # line 29
+            self.lossy("the template drops a system message that does not stand first", line=29)
 
     def system(self, out: Writer) -> None:  # line 29
         pass

@@ -2,6 +2,8 @@
 # To rebuild: templc build specs/falcon_h1.yaml
 """Falcon-H1 Instruct."""
 
+from typing import NamedTuple
+
 from templc.runtime import (
     Anchor,
     Content,
@@ -33,6 +35,16 @@ HEAD_TEXT_2 = (
 )
 
 
+class Past(NamedTuple):
+    """What turns read of earlier messages."""
+
+    first: bool = True
+
+    def after(self, _: Message) -> "Past":
+        """What its neighbour sees."""
+        return Past(first=False)
+
+
 class FalconH1(Renderer):
     """Falcon-H1 Instruct."""
 
@@ -60,6 +72,7 @@ class FalconH1(Renderer):
     known_options = {
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
     }
+    past_type = Past
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 22
@@ -74,6 +87,10 @@ class FalconH1(Renderer):
             out.write(HEAD_TEXT_2)
         elif out.lead:  # line 30
             out.write("<|im_start|>system\n", LeadContent(out.lead_content), "<|im_end|>\n")
+
+    def check_system(self, out: Writer, m: Message, past: Past) -> None:
+        if not past.first and m.content:  # line 33
+            self.lossy("the template drops a system message that does not stand first", line=33)
 
     def system(self, out: Writer) -> None:  # line 33
         pass

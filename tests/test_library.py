@@ -18,6 +18,7 @@ import pytest
 
 from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
+from templc.ir.settings import telling
 from templc.pipeline import compile_path
 from templc.registry import get_renderer, list_formats
 from templc.runtime.errors import TemplcError
@@ -71,8 +72,8 @@ def settings(name: str) -> Iterator[dict[str, object]]:
             case "bool":
                 yield from ({key: True}, {key: False})
                 flags[key] = option.default is not True
-            case "choice":
-                yield from ({key: value} for value in option.values)
+            case "choice" | "int":
+                yield from ({key: value} for value in telling(program(name))[key])
             case "text":
                 yield {key: "some text"}
     if len(flags) > 1:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from templc import list_formats
 from templc.proof.weights.check import weights
 from tests.support.formats import program
-from tests.support.responses import USER, cases
-
-ANSWERS: list[dict[str, Any]] = [
-    {"role": "assistant", "content": "Two."},
-    {"role": "assistant", "content": "Two.", "reasoning_content": "hm"},
-]
+from tests.support.responses import USER, answered, cases
 
 
 @pytest.mark.parametrize("name", list_formats())
@@ -27,8 +20,7 @@ def test_weights_are_proved_for_every_setting(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_formats())
 def test_the_stop_token_is_trained(name: str) -> None:
-    case = next(cases(name))
-    answer = next(one for one in ANSWERS if case.completion(one) is not None)
+    case, answer = answered(name)
     (tokens,) = case.renderer.supervised([USER, answer], case.tokenizer)
     trained = [id for id, weight in zip(tokens, tokens.weights, strict=True) if weight]
     completion = case.completion(answer)

@@ -6,6 +6,7 @@ messages, tools = read_chat("chat.json")       a list, or an object with `messag
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,9 +63,15 @@ def option_values(known: Mapping[str, Option], pairs: Sequence[str]) -> dict[str
         name, equals, text = pair.partition("=")
         if not equals:
             raise InputError(f"the option `{pair}` has no value", help=f"write -o {pair}=VALUE")
-        is_flag = name in known and known[name].type == "bool"
-        values[name] = _WORDS.get(text.lower(), text) if is_flag else text
+        values[name] = _option_value(known[name].type if name in known else "", text)
     return values
+
+
+def _option_value(kind: str, text: str) -> object:
+    """A value of this type where the text is one; else the text, which is refused where it is used."""
+    if kind == "bool":
+        return _WORDS.get(text.lower(), text)
+    return int(text) if kind == "int" and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 
 
 def _json_in(path: str) -> tuple[str, Any]:

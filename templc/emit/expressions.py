@@ -13,6 +13,7 @@ from templc.emit.layout import columns, literal
 from templc.ir.ops import Body
 from templc.model import expr
 from templc.model.filters import FILTERS
+from templc.model.spec import COMPARISONS
 
 _WRAPPERS = {
     ("message", "content"): "Content",
@@ -21,6 +22,7 @@ _WRAPPERS = {
     ("message", "role"): "Name",
     ("message", "call_id"): "CallId",
     ("message", "answered"): "Name",
+    ("message", "answered_number"): "CallId",
     ("message", "caller_content"): "Content",
     ("lead", "content"): "LeadContent",
     ("lead", "name"): "Name",
@@ -29,6 +31,7 @@ _WRAPPERS = {
     ("item", "arguments"): "Arguments",
     ("item", "value"): "Arguments",
     ("item", "id"): "CallId",
+    ("item", "number"): "CallId",
     ("item", "content"): "Content",
 }
 
@@ -79,6 +82,8 @@ class Expressions:
             case "tools" | "systems":
                 return f"out.{ref.scope}"
             case "item":
+                if ref.part == "function.parameters":
+                    return f"tool_parameters({ref.name})"
                 if ref.part.startswith("function."):
                     return f"tool_text({ref.name}, {literal(ref.part.removeprefix('function.'))})"
                 parts = {"": "", "function": '["function"]'}
@@ -174,6 +179,8 @@ class Expressions:
                 return f"{text}.{test.kind}with({literal(str(argument))})"
             case "contains":
                 return f"{literal(str(argument))} in {text}"
+            case kind if kind in COMPARISONS:
+                return f"{text} {kind} {argument}"
             case "is" if argument is None:
                 return self._unset(test.value)
             case "is" if isinstance(argument, bool):

@@ -235,6 +235,7 @@ _RUNTIME_NAMES = (
     "Renderer",
     "ToolText",
     "Writer",
+    "tool_parameters",
     "tool_text",
     *dict.fromkeys(row.runtime for row in FILTERS.values() if row.runtime),
     *(row.parts for row in FILTERS.values() if row.parts),

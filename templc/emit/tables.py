@@ -41,7 +41,7 @@ class Tables:
         if program.future:
             lines.add("future_type = Future")
         for name, option in program.options.items():
-            kind = "bool" if option.type == "bool" else "str"
+            kind = option.type if option.type in ("bool", "int") else "str"
             unset = "" if option.default is not None and option.type != "token" else " | None"
             lines.add(f"{name}: {kind}{unset}")
 
@@ -149,7 +149,7 @@ def _option_parts(option: Option, indent: int) -> list[str]:
     parts = [literal(option.type)]
     if option.default is not None:
         parts.append(
-            str(option.default) if isinstance(option.default, bool) else literal(option.default)
+            literal(option.default) if isinstance(option.default, str) else str(option.default)
         )
     if option.values:
         parts.append(f"values={_tuple(option.values, indent)}")
@@ -158,4 +158,6 @@ def _option_parts(option: Option, indent: int) -> list[str]:
     if option.otherwise:
         parts.append(f"otherwise={literal(option.otherwise)}")
     parts.append(f"doc={literal(option.doc)}")
+    if option.least is not None:
+        parts.append(f"least={option.least}")
     return parts

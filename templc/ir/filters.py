@@ -8,6 +8,7 @@ filters as `model/filters.py` has them, and a test holds the two against each ot
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -59,6 +60,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "text_or_python": lambda value, _: text_or_python(value),
     "python": lambda value, _: to_python(value),
     "date": date_text,
+    "decimal": lambda value, _: str(value),
     "coder_xml": lambda value, _: coder_xml(value),
     "coder_xml_python": lambda value, _: coder_xml(value, scalars="python"),
     "coder_xml_enum": lambda value, _: coder_xml(value, scalars="python", enum=True),
@@ -87,6 +89,16 @@ MARKS = {"gemma": GEMMA_MARK, "gemma_python": GEMMA_MARK}
 """The filters that put a text between two marks, each with its mark."""
 
 
+COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+"""What the signs between numbers mean."""
+
+
 def passes(test: Test, value: Any) -> bool:
     """Whether a value passes a test; whether it is unset is for the caller to know."""
     argument = test.argument
@@ -103,5 +115,7 @@ def passes(test: Test, value: Any) -> bool:
             return str(value).endswith(str(argument))
         case "contains":
             return str(argument) in str(value)
+        case kind if kind in COMPARED:
+            return COMPARED[kind](value, int(str(argument)))
         case _:
             return bool(value is argument or (isinstance(argument, str) and value == argument))

@@ -6,26 +6,18 @@ by folding. `Interpreter(program).text(messages)` is the text; `.pieces(...)` th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from templc.ir.filters import FUNCTIONS, PARTS, passes
+from templc.ir.filters import COMPARED, FUNCTIONS, PARTS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr, spec
-from templc.runtime.encoders import tool_text
+from templc.runtime.encoders import tool_parameters, tool_text
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
 from templc.runtime.options import Option, checked
 from templc.runtime.pieces import Piece, text_of
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "==": lambda a, b: a == b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-}
 
 
 def message_rules(rules: spec.MessageRules) -> MessageRules:
@@ -52,7 +44,13 @@ def runtime_options(program: Program) -> dict[str, Option]:
     """The runtime's form of a program's options."""
     return {
         name: Option(
-            option.type, option.default, option.values, option.bind, option.otherwise, option.doc
+            option.type,
+            option.default,
+            option.values,
+            option.bind,
+            option.otherwise,
+            option.doc,
+            option.least,
         )
         for name, option in program.options.items()
     }
@@ -293,7 +291,7 @@ class _Run:
             case expr.Predicate(term=term):
                 return self._holds(term, message)
             case expr.Counted(value, compare, number):
-                return _COMPARE[compare](len(self._value(value, message) or ()), number)
+                return COMPARED[compare](len(self._value(value, message) or ()), number)
             case expr.Quantified(quantifier, variable, term):
                 found = (
                     [self._for_call(variable, call, term, message) for call in message.calls]
@@ -354,6 +352,8 @@ def _part(item: Any, part: str) -> Any:
     if not part:
         return item
     if isinstance(item, Mapping):
+        if part == "function.parameters":
+            return tool_parameters(item)
         whole = part == "function"
         return item["function"] if whole else tool_text(item, part.removeprefix("function."))
     return getattr(item, part)

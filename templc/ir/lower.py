@@ -32,6 +32,7 @@ _SAYS = {
     "content": "this format shows no text here, so the content would be lost",
     "reasoning": "this format never shows reasoning, so it would be lost",
     "calls": "this format shows no tool calls here, so they would be lost",
+    "system": "the template drops a system message that does not stand first",
 }
 
 
@@ -217,15 +218,21 @@ def _checks(model: spec.Spec, name: str, role: RoleProgram) -> tuple[Check, ...]
 
 def _drops(name: str, role: RoleProgram, roles: Mapping[str, spec.Role]) -> list[Check]:
     """Soft checks for the fields that no rendering of this message would show."""
-    if isinstance(roles[name], spec.Leading):
+    written = roles[name]
+    leading = written if isinstance(written, spec.Leading) else None
+    if leading is not None and isinstance(leading.later, str):
         return []
+    # What stands first is the head's.
+    by_head = Const(False) if leading is None else Fact("first", None, None, "first", leading.span)
     body = tuple(op for block in _blocks(role) for op in block)
     fields = FIELDS if name == "assistant" else ("content",)
     found = []
     for field in fields:
         visible = shown(body, field)
         if visible != Const(True):
-            value = expr.Value(expr.Ref("message", field))
-            cond = expr.disjunction(expr.negation(expr.Test("truth", value)), visible)
-            found.append(Check(cond, _SAYS[field], True, role.span))
+            empty = expr.negation(expr.Test("truth", expr.Value(expr.Ref("message", field))))
+            cond = expr.disjunction(by_head, empty, visible)
+            found.append(
+                Check(cond, _SAYS[field if leading is None else "system"], True, role.span)
+            )
     return found

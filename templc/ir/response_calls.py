@@ -91,7 +91,8 @@ def _usual(op: When) -> Ops:
 
 def _part(body: Body, quoted: set[str]) -> Part:
     ref = body.value.ref
-    name = ref.part or ref.name
+    # A model that numbers its calls says by the number which one it means.
+    name = {"number": "id"}.get(ref.part, ref.part or ref.name)
     if any(use.name.startswith("json") for use in body.value.filters):
         quoted.add(name)
     return Part(name)
@@ -193,6 +194,8 @@ def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str
     ):
         return TreeCall(opening[1], close_anchor, _trimmed(head), mark), opening[0]
     if not all(_plain(one) for one in (argument, *others)):
+        return None
+    if any((one[0], one[-1]) != (argument[0], argument[-1]) for one in others):
         return None
     other = next((one for one in others if one != argument), ())
     return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail, other), opening[0]

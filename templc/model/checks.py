@@ -104,13 +104,20 @@ def _stops(spec: Spec, problems: Problems, root: Fields) -> None:
             helps=("list the tokens under `stop`, or texts under `stop_strings`",),
         )
     for item in root.items("stop"):
-        if item.value not in spec.specials and not _bound(spec, item.value):
+        declared = (*spec.specials, *spec.markers)
+        if item.value not in declared and not _bound(spec, item.value):
             problems.error(
                 "undeclared-special",
                 f"the stop token `{item.value}` is not declared",
                 item.span,
-                label="not under `specials`",
-                helps=(_similar(item.value, spec.specials, "add it to `specials`"),),
+                label="neither under `specials` nor under `markers`",
+                helps=(
+                    _similar(
+                        item.value,
+                        declared,
+                        "add it to `specials`, or to `markers` if a tokenizer may lack it",
+                    ),
+                ),
             )
     for item in root.items("markers"):
         if item.value in spec.specials:

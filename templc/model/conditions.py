@@ -23,6 +23,7 @@ from templc.model.names import (
     taken,
 )
 from templc.model.scope import Scope
+from templc.model.spec import COMPARISONS
 from templc.problems.render import suggest
 from templc.source.span import Span
 from templc.syntax import tree
@@ -267,6 +268,13 @@ def _test(node: tree.Test, scope: Scope) -> expr.Cond | None:
 def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tuple[str, str] | None:
     """What is wrong with a test, and the cure; None for a sound one."""
     name = node.value.dotted
+    if kind == "int" or node.kind in COMPARISONS:
+        return _misused_number(node, value, kind, scope)
+    if kind == "number":
+        cure = (
+            "it can only be written: ask for the name of what is called, `answered` or `call.name`"
+        )
+        return f"`{name}` is {TYPES[kind]}, which nothing hangs on", cure
     match node.kind:
         case "truth":
             return _misused_truth(name, value, kind, scope)
@@ -289,6 +297,23 @@ def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tup
     return None
 
 
+def _misused_number(
+    node: tree.Test, value: expr.Value, kind: Type, scope: Scope
+) -> tuple[str, str] | None:
+    """Only an option that is a number is compared with one, and it is asked nothing else."""
+    name, option = node.value.dotted, scope.option_of(value.ref)
+    if kind != "int":
+        cure = f"`count({name}) > 1`" if kind in ("list", "calls") else f'`{name} is "X"`'
+        return f"`{name}` is {TYPES[kind]}, not a number", f"say {cure}"
+    if node.kind in COMPARISONS:
+        if option is not None and option.default is None:
+            return f"the option `{name}` may be unset, and no number", "give it a default"
+        return None
+    if node.kind == "is" and node.argument is None:
+        return _misused_unset(name, value, scope)
+    return f"`{name}` is a number", f"compare it: `{name} is 0`, `{name} is at most 9`"
+
+
 def _misused_truth(
     name: str, value: expr.Value, kind: Type, scope: Scope
 ) -> tuple[str, str] | None:
@@ -301,6 +326,8 @@ def _misused_truth(
             f"the option `{name}` may be unset, so it is neither true nor false",
             f"say which: {which} or `{name} is unset`",
         )
+    if kind == "tool":
+        return f"`{name}` is a tool, and always there", "ask for a text of it: `tool.function.name`"
     if kind == "any":
         return f"`{name}` is not simply true or false", f"test its kind: `{name} is text`"
     return None

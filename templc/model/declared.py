@@ -46,6 +46,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.text("otherwise"),
         fields.text("doc"),
         fields.span,
+        fields.number("least"),
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -72,10 +73,16 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     if kind == "token" and not option.bind and default is None:
         cure = "say `bind: bos` or `bind: eos`, or give it a default"
         found.append((f"the token `{name}` never has a value", "type", cure))
-    if default is not None and isinstance(default, bool) != (kind == "bool"):
-        wanted = "true or false" if kind == "bool" else "a text"
-        cure = f"write {wanted}" if kind == "bool" else f'quote it: "{str(default).lower()}"'
-        found.append((f"the default of `{name}` must be {wanted}", "default", cure))
+    if kind != "int" and option.least is not None:
+        found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
+    wanted = {"bool": bool, "int": int}.get(kind, str)
+    if default is not None and type(default) is not wanted:
+        said = {bool: "true or false", int: "a whole number", str: "a text"}[wanted]
+        cure = f'quote it: "{str(default).lower()}"' if wanted is str else f"write {said}"
+        found.append((f"the default of `{name}` must be {said}", "default", cure))
+    elif isinstance(default, int) and option.least is not None and default < option.least:
+        cure = f"it is at least {option.least}"
+        found.append((f"the default of `{name}` is too small", "default", cure))
     elif kind == "date" and default is not None and not _is_date(str(default)):
         found.append((f"the default of `{name}` is no date", "default", 'write it as "2026-03-04"'))
     elif kind == "choice" and values and default is not None and default not in values:

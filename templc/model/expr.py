@@ -88,7 +88,10 @@ class Predicate:
 @hash_once
 @dataclass(frozen=True, slots=True)
 class Test(Hashed):
-    """A test on one value; `kind`: truth, is, is_text, is_mapping, starts, ends, contains."""
+    """A test on one value; `kind`: truth, is, is_text, is_mapping, starts, ends, contains, or a comparison.
+
+    The argument of a comparison is the number as text.
+    """
 
     kind: str
     value: Value

@@ -42,11 +42,18 @@ class Fields:
         found = self.node(key)
         return found.value if isinstance(found, ScalarNode) else ""
 
-    def constant(self, key: str) -> bool | str | None:
-        """A text or boolean; None when missing."""
+    def number(self, key: str) -> int | None:
+        """A whole number; None when missing."""
+        found = self.constant(key)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def constant(self, key: str) -> bool | str | int | None:
+        """A text, boolean or whole number; None when missing."""
         found = self.node(key)
         if not isinstance(found, ScalarNode):
             return None
+        if found.kind == "int":
+            return int(found.value)
         return found.value == "true" if found.kind == "bool" else found.value
 
     def texts(self, key: str) -> tuple[str, ...]:

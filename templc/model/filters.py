@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "any", "date"]
+Kind = Literal["text", "any", "date", "tool", "int"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One row; `takes` is text, a date or any value, every filter gives text.
+    """One row; `takes` is text, a date, a number, a tool or any value, every filter gives text.
 
     `parts`: the runtime function that gives the text in parts, where it holds control tokens between the bodies.
     """
@@ -138,44 +138,45 @@ FILTERS: dict[str, Filter] = {
             runtime="date_text",
             example="%d %B %Y",
         ),
+        Filter("decimal", "int", "str({0})", "a number in digits; a hole does this by itself"),
         Filter(
             "coder_xml",
-            "any",
+            "tool",
             "coder_xml({0})",
             "a tool as Qwen3-Coder-Next declares it: XML, values that are no text as JSON",
             runtime="coder_xml",
         ),
         Filter(
             "coder_xml_python",
-            "any",
+            "tool",
             'coder_xml({0}, scalars="python")',
             "the same as Qwen3-Coder declares it: numbers, booleans and null as Python writes them",
             runtime="coder_xml",
         ),
         Filter(
             "coder_xml_enum",
-            "any",
+            "tool",
             'coder_xml({0}, scalars="python", enum=True)',
             "the same as Nemotron 3 declares it: `enum` behind the description, `required` last",
             runtime="coder_xml",
         ),
         Filter(
             "mistral_tool",
-            "any",
+            "tool",
             "mistral_tool({0})",
             "a tool as Mistral declared it before 2512: JSON with its top texts unescaped",
             runtime="mistral_tool",
         ),
         Filter(
             "python_def",
-            "any",
+            "tool",
             "python_def({0})",
             "a tool as Seed-OSS declares it: a Python function with a docstring",
             runtime="python_def",
         ),
         Filter(
             "signature_json",
-            "any",
+            "tool",
             "signature_json({0})",
             "a tool as Hermes 2 Pro declares it: JSON whose description is a Python signature",
             runtime="signature_json",
@@ -192,14 +193,14 @@ FILTERS: dict[str, Filter] = {
         ),
         Filter(
             "typescript",
-            "any",
+            "tool",
             "typescript({0})",
             "a tool as harmony declares it: a TypeScript function type with comments",
             runtime="typescript",
         ),
         Filter(
             "typescript_closed",
-            "any",
+            "tool",
             'typescript({0}, last="")',
             "as `typescript`, without a comma behind the last parameter",
             runtime="typescript",
@@ -222,7 +223,7 @@ FILTERS: dict[str, Filter] = {
         ),
         Filter(
             "gemma_declaration",
-            "any",
+            "tool",
             "gemma_declaration({0})",
             "a tool as Gemma 4 declares it",
             runtime="gemma_declaration",

@@ -18,7 +18,20 @@ from templc.model.filters import FILTERS
 from templc.runtime.renderer import Renderer
 
 Place = Literal["head", "turn", "opener", "prompt", "predicate", "requirement", "finish"]
-Type = Literal["text", "maybe", "flag", "list", "calls", "any", "present", "token", "date"]
+Type = Literal[
+    "text",
+    "maybe",
+    "flag",
+    "list",
+    "calls",
+    "any",
+    "present",
+    "token",
+    "date",
+    "number",
+    "tool",
+    "int",
+]
 Use = Literal["option", "predicate", "loop variable"]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -28,19 +41,21 @@ MESSAGE_FIELDS: dict[str, Type] = {
     "name": "text",
     "call_id": "text",
     "answered": "text",
+    "answered_number": "number",
     "caller_content": "text",
     "calls": "calls",
     "parts": "flag",
     "role": "text",
 }
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
-    "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text"},
+    "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text", "number": "number"},
     "arguments": {"name": "text", "value": "any"},
     "tools": {
-        "": "any",
-        "function": "any",
+        "": "tool",
+        "function": "tool",
         "function.name": "text",
         "function.description": "text",
+        "function.parameters": "any",
     },
     "systems": {"content": "text"},
 }
@@ -57,7 +72,7 @@ RESERVED = frozenset({*ROLES, *MESSAGE_FIELDS, *FACT_WORDS, *_WORDS})
 _LOCALS = frozenset({"m", "self", "out", "past", "future", "i", "j", "k", "cls"})
 _RUNTIME = frozenset(
     name for row in FILTERS.values() for name in (row.runtime, row.parts) if name is not None
-) | {"tool_text"}
+) | {"tool_parameters", "tool_text"}
 _MODULE = frozenset(name.lower() for name in (*dir(builtins), *keyword.kwlist, *keyword.softkwlist))
 _CLASSES = frozenset({"Past", "Future", "NamedTuple"}) | {
     name for name in vars(runtime) if name[0].isupper()
@@ -165,6 +180,9 @@ TYPES: dict[Type, str] = {
     "present": "a whole message",
     "token": "a control token",
     "date": "a date",
+    "number": "the number of a call",
+    "tool": "a tool",
+    "int": "a number",
 }
 PLACES: dict[Place, str] = {
     "head": "the head",

@@ -152,6 +152,8 @@ class Scope:
             return expr.Ref("option", name), "token"
         if option.type in ("bool", "date"):
             return expr.Ref("option", name), "flag" if option.type == "bool" else "date"
+        if option.type == "int":
+            return expr.Ref("option", name), "int"
         return expr.Ref("option", name), "maybe" if option.default is None else "text"
 
     def _message(self, value: tree.Value, name: str) -> tuple[expr.Ref, Type] | None:
@@ -220,7 +222,11 @@ class Scope:
         below = value.words[1].text if len(value.words) > 1 else ""
         close = below if below in known else suggest(name, known)
         help_text = f"did you mean `{close}`?" if close else f"known here: {listed(known)}"
-        if name in ("system", "systems") and not self.reads_lead:
+        if name == "systems":
+            help_text = "all system messages can be asked for and walked in `head` only"
+            if self.place == "head":
+                help_text = "walk them: `each: s in systems`, then `${s.content}`"
+        elif name == "system" and not self.reads_lead:
             help_text = "the leading system message is read in `head`"
         self.problems.error(
             "unknown-field" if self.reads_message else "unknown-name",
@@ -265,7 +271,11 @@ class Scope:
                 return f"give the option a default, or decide with `when: {name} is unset`"
             case "flag" if option is not None and option.default is None:
                 return f"decide with `when: {name} is true`"
-            case "token":
+            case "int" if option is not None and option.default is None:
+                return f"give the option a default, or decide with `when: {name} is unset`"
+            case "int" if takes == "text":
+                return f"write it as it is: `${{{name}}}`"
+            case "token" | "number":
                 return f"write it as it is: `${{{name}}}`"
             case "calls":
                 return "walk them: `each: call in calls`"
@@ -273,6 +283,10 @@ class Scope:
                 return f"name a field, such as `{name}.content`"
             case "date" if takes != "date":
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
+            case _ if takes == "tool" and kind != "tool":
+                return "only a tool is declared so: `each: tool in tools`"
+            case _ if takes == "int" and kind != "int":
+                return "only an option of the type `int` is a number"
             case _ if takes == "date" and kind != "date":
                 return "only an option of the type `date` has a form"
             case _ if takes == "text" and kind != "text":

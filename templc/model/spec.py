@@ -13,6 +13,9 @@ from typing import Literal as OneOf
 from templc.model.expr import Cond, Value
 from templc.source.span import Span
 
+COMPARISONS = {"==": "is", "<=": "is at most", ">=": "is at least"}
+"""How numbers are compared, and how a spec says it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -118,16 +121,18 @@ class Option:
     """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`.
 
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
+    `least`: no number may be smaller.
     """
 
     name: str
-    type: OneOf["bool", "text", "choice", "token", "date"]
-    default: bool | str | None
+    type: OneOf["bool", "text", "choice", "token", "date", "int"]
+    default: bool | str | int | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]
     otherwise: str
     doc: str
     span: Span
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from templc.model.conditions import condition, free_name
-from templc.model.expr import Cond, leaves
+from templc.model.expr import Cond, FilterUse, leaves
 from templc.model.names import TYPES, Type, listed
 from templc.model.scope import Scope, words_span
 from templc.model.spec import Block, Choice, Hole, Literal, Loop, Step, Written
@@ -124,6 +124,8 @@ class StepReader:
             return ()
         value, kind = found
         cure = self._unwritable(part, kind)
+        if cure is None and kind == "int":
+            value = replace(value, filters=(FilterUse("decimal"),))
         if cure is None:
             return (Hole(value, part.default, part.span),)
         self.problems.error(
@@ -144,6 +146,7 @@ class StepReader:
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",
             "any": f"say how: `${{{name}|json}}`",
+            "tool": f"say how: `${{{name}|json}}`",
             "date": f'say in which form: `${{{name}|date:"%Y-%m-%d"}}`',
         }
         if part.default is None:

@@ -28,6 +28,7 @@ _OF_ONE_ROLE = {
     "reasoning": "assistant",
     "calls": "assistant",
     "answered": "tool",
+    "answered_number": "tool",
     "caller_content": "tool",
 }
 

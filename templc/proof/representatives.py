@@ -74,7 +74,7 @@ def _telling(
 def _callers(atoms: Sequence[Atom]) -> list[Raw | None]:
     """Messages with a call, for results that take something over from theirs; None is no such message."""
     read = {value.ref.name for atom in atoms for value in values_of(atom)}
-    if not read & {"answered", "caller_content"}:
+    if not read & {"answered", "answered_number", "caller_content"}:
         return [None]
     texts = ["", *(_texts("a", "caller_content", atoms) if "caller_content" in read else [])]
     calls = [_call("f", {"k": "v"})]

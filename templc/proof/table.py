@@ -35,7 +35,7 @@ def text(stability: Stability) -> str:
         for name, value in settings.options.items()
         if value is not None
         and name in program.options
-        and program.options[name].type in ("bool", "choice")
+        and program.options[name].type in ("bool", "choice", "int")
     ]
     head = ", ".join(
         [program.format, *options, "with tools" if settings.tools else "without tools"]

@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from templc.ir.filters import FUNCTIONS, passes
+from templc.ir.filters import COMPARED, FUNCTIONS, passes
 from templc.model import expr
 from templc.runtime.messages import Message
 
@@ -39,14 +39,6 @@ SHRINKING = frozenset(
     {"strip", "lstrip", "rstrip", "strip_newlines", "lstrip_newlines", "rstrip_newlines"}
     | {"after", "after_last", "before", "remove"}
 )
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "==": lambda a, b: a == b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-}
 
 
 def filtered(found: Any, filters: tuple[expr.FilterUse, ...]) -> Any:
@@ -103,7 +95,7 @@ def holds(
             return holds(term, message, settings, items)
         case expr.Counted(value, compare, number):
             found = value_of(value, message, settings, items)
-            return _COMPARE[compare](len(found or ()), number)
+            return COMPARED[compare](len(found or ()), number)
         case expr.Quantified(quantifier, variable, term):
             each = [
                 holds(term, message, settings, {**items, variable: call}) for call in message.calls

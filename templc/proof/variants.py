@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from templc.ir.facts import meaning
-from templc.model.spec import Option
+from templc.ir.settings import telling
 from templc.proof.joint import Place
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ def _others(
         for name, value in settings.options.items()
         if value is not None and name in program.options
     }
+    known = telling(program)
     for name, option in program.options.items():
-        values = [value for value in _values(option) if value != settings.options[name]]
+        values = [value for value in known[name] if value != settings.options[name]]
         tables = [
             (value, prove(program, {**given, name: value}, settings.tools)) for value in values
         ]
@@ -108,16 +109,6 @@ def _others(
             tables.append((None, prove(program, rest, settings.tools)))
         yield name, tables
     yield "tools", [(not settings.tools, prove(program, given, not settings.tools))]
-
-
-def _values(option: Option) -> tuple[object, ...]:
-    match option.type:
-        case "bool":
-            return (True, False)
-        case "choice":
-            return option.values
-        case _:
-            return ()
 
 
 def _changed(stability: Stability, other: Stability) -> tuple[tuple[Place, str], ...]:

@@ -9,6 +9,7 @@ from templc.runtime.encoders import gemma_python_value_parts as gemma_python_val
 from templc.runtime.encoders import gemma_value as gemma_value
 from templc.runtime.encoders import gemma_value_parts as gemma_value_parts
 from templc.runtime.encoders import mistral_tool as mistral_tool
+from templc.runtime.encoders import tool_parameters as tool_parameters
 from templc.runtime.encoders import tool_text as tool_text
 from templc.runtime.encoders import typescript as typescript
 from templc.runtime.messages import Call as Call

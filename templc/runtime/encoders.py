@@ -23,6 +23,11 @@ def function_of(tool: object) -> Json:
     return inner if isinstance(inner, Mapping) else _EMPTY
 
 
+def tool_parameters(tool: object) -> object:
+    """The schema of the parameters, as it is given; an empty mapping where there is none."""
+    return function_of(tool).get("parameters", {})
+
+
 def tool_text(tool: object, key: str) -> str:
     """A text of the inner part, such as its description; empty where it is missing or no text."""
     found = function_of(tool).get(key)

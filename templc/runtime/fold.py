@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.writer import Writer
+from templc.runtime.writer import ToolText, Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -149,7 +150,17 @@ def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[
     out = begin(renderer, turns, tools)
     write_turns(renderer, out, turns, futures(turns, renderer.future(prompt=prompt)))
     write_end(renderer, out, turns.pasts[-1], prompt)
+    if tools and not any(piece.field == ToolText.field for piece in out.pieces):
+        _warn_of_tools(renderer)
     return out.pieces
+
+
+def _warn_of_tools(renderer: Renderer) -> None:
+    """Say once that the model does not see the tools which the caller gives."""
+    if not renderer.told_of_tools:
+        renderer.told_of_tools = True
+        say = f"{renderer.info.name} declares no tools here: describe them in a system message"
+        warnings.warn(say, stacklevel=2)
 
 
 def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:

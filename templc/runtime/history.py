@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
-from templc.runtime.messages import Message, Waiting
+from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.waiting import Waiting
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:

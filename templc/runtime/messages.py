@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import join_parts
 from templc.runtime.spelled import holds, spells
 from templc.runtime.text import Verbatim, to_json
+from templc.runtime.waiting import Asked, Waiting
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _FILTERS = {
@@ -37,7 +38,8 @@ _FILTERS = {
 class Call:
     """One tool call; `arguments` is a mapping, or a string that is written byte for byte.
 
-    `raw`: how a model spelled single arguments, by name; written where it still means the value.
+    `raw`: how a model spelled single arguments, by name; written where it still means the value. `number`: how many
+    calls of the conversation stand before it, as text.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Call:
     id: str = ""
     type: str = "function"
     raw: Mapping[str, str] = field(default_factory=dict)
+    number: str = field(default="", compare=False)
 
     def sorted_items(self) -> list[Argument]:
         """The arguments by name, without regard to case."""
@@ -90,7 +93,8 @@ class Message:
 
     `parts`: content was a list that the published template does not read as text; `absent`: the fields that were
     missing or None; `train`: the message's own training weight, None when it says nothing. For a tool result,
-    `answered`: the name of the function whose call it answers, `caller_content`: the text next to that call.
+    `answered`: the name of the function whose call it answers, `answered_number`: the number of that call,
+    `caller_content`: the text next to it.
     """
 
     role: str
@@ -100,6 +104,7 @@ class Message:
     name: str = ""
     call_id: str = ""
     answered: str = ""
+    answered_number: str = ""
     caller_content: str = ""
     parts: bool = False
     absent: frozenset[str] = frozenset()
@@ -136,14 +141,6 @@ class MessageRules:
     roles: Mapping[str, str] = field(default_factory=dict)
 
 
-class Waiting(NamedTuple):
-    """The latest message with tool calls: its calls as (id, name), those without a result yet, its text."""
-
-    calls: tuple[tuple[str, str], ...] = ()
-    left: tuple[tuple[str, str], ...] = ()
-    content: str = ""
-
-
 @dataclass(slots=True)
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
@@ -178,9 +175,10 @@ class Reader:
         if self.rules.content:
             content = _FILTERS[self.rules.content](content)
         if calls:
-            left = tuple((call.id, call.name) for call in calls)
-            self.waiting = Waiting(left, left, content)
-        call_id, answered = self._answered(raw, role)
+            left = tuple(Asked(call.id, call.name, call.number) for call in calls)
+            ids = (*self.waiting.ids, *(call.id for call in calls))
+            self.waiting = self.waiting._replace(calls=left, left=left, content=content, ids=ids)
+        call_id, asked = self._answered(raw, role)
         return Message(
             role=role,
             content=content,
@@ -188,7 +186,8 @@ class Reader:
             calls=calls,
             name=_text(raw, "name"),
             call_id=call_id,
-            answered=answered,
+            answered=asked.name,
+            answered_number=asked.number,
             caller_content=self.waiting.content if role == "tool" else "",
             parts=parts,
             absent=_absent(raw, reasoning),
@@ -205,7 +204,11 @@ class Reader:
                 return content, False, None
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
-                return join_parts(content, self.rules.parts, found, self.rules.between)
+                counts = dict(self.waiting.media)
+                joined = join_parts(content, self.rules.parts, found, self.rules.between, counts)
+                if counts:
+                    self.waiting = self.waiting._replace(media=tuple(counts.items()))
+                return joined
         raise MessageError(
             f"content is a value of type {type(content).__name__}",
             field="content",
@@ -257,7 +260,7 @@ class Reader:
         call_id = raw.get("id") or ""
         if not call_id and self.rules.call_id and not self.as_template:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
-        self.calls += 1
+        number, self.calls = str(self.calls), self.calls + 1
         arguments, sampled = function.get("arguments"), function.get("raw_arguments")
         if isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)
@@ -267,6 +270,7 @@ class Reader:
             str(call_id),
             str(raw.get("type") or "function"),
             sampled if isinstance(sampled, Mapping) else {},
+            number,
         )
 
     def _arguments(self, arguments: object, name: str) -> Any:
@@ -286,25 +290,29 @@ class Reader:
             help="give a mapping, or the JSON text of an object",
         )
 
-    def _answered(self, raw: Mapping[str, Any], role: str) -> tuple[str, str]:
-        """Id and name of the call that a tool message answers: by its id, without one the next that is open.
+    def _answered(self, raw: Mapping[str, Any], role: str) -> tuple[str, Asked]:
+        """Id of a tool message and the call that it answers: by its id, without one the next that is open.
 
-        The id is made up only where those of calls are.
+        The id is made up only where those of calls are. The number is that of the first call of the conversation
+        with this id.
         """
         found = _text(raw, "tool_call_id")
         if role != "tool":
-            return found, ""
-        calls, left, content = self.waiting
-        answer = next((call for call in reversed(calls) if call[0] == found), ("", ""))
-        answer = answer if found else next(iter(left), ("", ""))
+            return found, Asked()
+        calls, left, ids = self.waiting.calls, self.waiting.left, self.waiting.ids
+        answer = next((call for call in reversed(calls) if call.id == found), Asked())
+        answer = answer if found else next(iter(left), Asked())
         if self._first_call:
-            answer = next(iter(calls), ("", ""))
+            answer = next(iter(calls), Asked())
         rest = list(left)
         if answer in rest:
             rest.remove(answer)
-        self.waiting = Waiting(calls, tuple(rest), content)
+        self.waiting = self.waiting._replace(left=tuple(rest))
         made_up = bool(self.rules.call_id) and not self.as_template
-        return (answer[0] if made_up and not found else found), answer[1]
+        if found or self.as_template:
+            number = str(ids.index(found)) if found in ids else ""
+            answer = answer._replace(number=number)
+        return (answer.id if made_up and not found else found), answer
 
 
 def _absent(raw: Mapping[str, Any], reasoning: str | None) -> frozenset[str]:

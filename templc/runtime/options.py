@@ -13,7 +13,7 @@ from typing import Literal
 
 from templc.runtime.errors import OptionError
 
-Value = bool | str | None
+Value = bool | str | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,17 @@ class Option:
     """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it.
 
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
+    No `int` is below `least`.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
-    type: Literal["bool", "text", "choice", "token", "date"]
+    type: Literal["bool", "text", "choice", "token", "date", "int"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
     otherwise: str = ""
     doc: str = ""
+    least: int | None = None
 
 
 def checked(
@@ -63,17 +65,26 @@ def _cure(name: str, known: Mapping[str, Option]) -> str:
 def _value(name: str, option: Option, value: object) -> Value:
     if option.type == "date" and value is not None:
         return _date(name, value)
-    wanted: type = bool if option.type == "bool" else str
+    wanted, kind = _KINDS.get(option.type, (str, "a text"))
     if value is None:
         raise OptionError(f"the option `{name}` is None", help="leave it out to keep it unset")
-    if not isinstance(value, wanted):
-        kind = "true or false" if wanted is bool else "a text"
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise OptionError(f"the option `{name}` is {value!r}", help=f"it must be {kind}")
+    if option.least is not None and isinstance(value, int) and value < option.least:
+        raise OptionError(
+            f"the option `{name}` is {value}", help=f"it must be at least {option.least}"
+        )
     if option.values and value not in option.values:
         raise OptionError(
             f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}"
         )
     return value  # type: ignore[return-value]
+
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "bool": (bool, "true or false"),
+    "int": (int, "a whole number"),
+}
 
 
 def _date(name: str, value: object) -> str:

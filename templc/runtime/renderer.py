@@ -103,7 +103,7 @@ class Renderer:
             self.info.name, self.known_options, options, as_template=self.as_template
         )
         self._given = frozenset(options)
-        self._warned = False
+        self._warned = self.told_of_tools = False
         self._checked: Codec | None = None
         self._fingerprint = ""
         self._set(self.options)
@@ -147,14 +147,12 @@ class Renderer:
         """MessageError unless the format can express this message at this place."""
         role = message.role
         if role != "assistant" and role not in self.turns:
-            known = [name for name in _ROLES if name in self.turns and name != "other"] + [
-                "assistant"
-            ]
+            named = (name for name in _ROLES if name in self.turns and name != "other")
             if not ("other" in self.turns and self.as_template):
                 raise MessageError(
                     f"{self.info.name} has no role `{role}`",
                     field="role",
-                    help=f"its roles: {', '.join(known)}",
+                    help=f"its roles: {', '.join((*named, 'assistant'))}",
                 )
             role = "other"
         if role in self.checks:

@@ -131,14 +131,15 @@ class Trajectory:
             raise OptionError("there is no prompt to complete", help="add messages first")
         if logprobs is not None and len(logprobs) != len(ids):
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
+        ids = list(ids)
         parsed = self._renderer.parse(
-            list(ids),
+            ids,
             tools=state.tools,
             tokenizer=self._codec,
             state=state,
             finished=finished,
         )
-        chunk = self._completion(list(ids), parsed, state)
+        chunk = self._completion(ids, parsed, state)
         start = len(self)
         self._append(chunk, tuple(logprobs or (0.0,) * len(ids)))
         turn = Turn(start, start + len(ids), parsed, parsed.stop is not None, logprobs is not None)
@@ -225,7 +226,9 @@ class Trajectory:
             return self._whole
         missing.reverse()
         tokens = Tokens.joined([tokens, *(chunk.tokens for chunk in missing)])
-        logprobs = [*logprobs, *(value for chunk in missing for value in chunk.logprobs)]
+        logprobs = logprobs.copy()
+        for chunk in missing:
+            logprobs += chunk.logprobs
         self._whole = (self._last, tokens, logprobs)
         return self._whole
 

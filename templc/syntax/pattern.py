@@ -198,6 +198,15 @@ class _Builder(Transformer[Token, Any]):
         value, compare, number = parts
         return tree.Counted(value, compare.text, int(number), self._span(meta))
 
+    def number(self, meta: Any, parts: list[Any]) -> tree.Test:
+        return tree.Test("==", parts[0], str(int(parts[1])), self._span(meta))
+
+    def at_most(self, meta: Any, parts: list[Any]) -> tree.Test:
+        return tree.Test("<=", parts[0], str(int(parts[1])), self._span(meta))
+
+    def at_least(self, meta: Any, parts: list[Any]) -> tree.Test:
+        return tree.Test(">=", parts[0], str(int(parts[1])), self._span(meta))
+
     def _keyword(self, meta: Any, parts: list[Any]) -> tree.Word:
         return self._word(parts[0])
 

@@ -113,7 +113,10 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """`value is X`, `value starts with "X"`, ...; `kind`: is, is_text, is_mapping, starts, ends, contains, truth."""
+    """`value is X`, `value starts with "X"`, ...; `kind`: is, is_text, is_mapping, starts, ends, contains, truth.
+
+    `value is 5` and `value is at most 5` have `==` and `<=` as their kind, and the number as text.
+    """
 
     kind: str
     value: Value

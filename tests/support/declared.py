@@ -54,6 +54,12 @@ REFUSED: dict[tuple[str, str], str] = {
         "gpt_oss",
         "a tool result must answer the call before it",
     ): "the template names the latest call, whatever id the result has",
+    **{
+        (name, "a tool result must answer the call before it"): (
+            "the template gives a result without a call an empty number"
+        )
+        for name in ("command_r7b", "command_a_plus", "north_mini_code")
+    },
     (
         ANY,
         "a tool result must follow the message that made the call",
@@ -108,6 +114,9 @@ DIFFERENT: dict[tuple[str, tuple[str, ...]], str] = {
         (shape,),
     ): "the template writes the prompt inside its loop over the messages behind the system's"
     for name in ("granite_3_1", "granite_3_3", "granite_speech_3_3")
+    for shape in ("s", "s.empty", "s.space")
+} | {
+    ("command_r7b", (shape,)): "the template ends with a prompt where it was told not to, here too"
     for shape in ("s", "s.empty", "s.space")
 }
 

@@ -157,6 +157,24 @@ def _named(text: str) -> str:
     return re.sub(r"\n\n<tool_call>\n(\[\n.*?\n\])\n</tool_call><", spelled, text, flags=re.DOTALL)
 
 
+def _thought(text: str) -> str:
+    """The thoughts of the conversation in front of what they lead to."""
+    return text.replace("[/INST]", "[/INST][THINK]two and two[/THINK]")
+
+
+def _numbered(text: str) -> str:
+    """Cohere's calls with their arguments decoded, and its results with the numbers that they have in order."""
+
+    def spelled(found: re.Match[str]) -> str:
+        return f'"parameters": {json.loads(found[1])}'
+
+    numbers = iter(range(99))
+    text = re.sub(r'"parameters": ("(?:[^"\\]|\\.)*")', spelled, text)
+    result = r'(?<=\n {8}"tool_call_id": )"0?"'
+    return re.sub(result, lambda _: f'"{next(numbers)}"', text)
+
+
+_COHERE_PROMPT = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"
 _GREETING = "<|im_start|>assistant\nWelcome.<|im_end|>\n"
 OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("deepseekv3", "tool_loop"): lambda _: _ROUNDS,
@@ -178,6 +196,15 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
     ("mistral_nemo", "equal_users"): _once,
     ("mistral_small_3_2", "equal_users"): _once,
     ("falcon3", "tool_loop"): _named,
+    ("command_r7b", "two_turns"): lambda text: text.removesuffix(_COHERE_PROMPT),
+    ("command_r7b", "string_arguments"): (
+        lambda text: _numbered(text).removesuffix(_COHERE_PROMPT)
+    ),
+    ("ministral3_14b_reasoning", "thinking"): _thought,
+    **{
+        (name, "missing_call_ids"): _numbered
+        for name in ("command_r7b", "command_a_plus", "north_mini_code")
+    },
     ("seed_oss", "empty_answer"): (
         lambda text: text.replace(
             "<seed:bos>assistant<seed:bos>", "<seed:bos>assistant\n<seed:eos><seed:bos>"
@@ -235,6 +262,8 @@ APART: Mapping[str, frozenset[str]] = {
             "llama3_1",
             "llama3_2",
             "nemotron3_nano",
+            "nemotron3_super",
+            "nemotron3_ultra",
         }
         | {"ministral3", "ministral3_14b", "ministral3_8b", "ministral3_reasoning"}
         | {"devstral2", "devstral_small2", "mistral_large3"}
@@ -263,6 +292,7 @@ def causes(chat: Chat) -> set[str]:
         "tools_without_system": bool(chat["tools"]),
         "assistant_first": messages[0]["role"] in ("assistant", "tool")
         or _roles(messages)[:2] == ["user", "user"],
+        "two_turns": not chat["add_generation_prompt"],
         "call_then_prompt": messages[-1]["role"] == "assistant",
         "empty_answer": any(
             not message["content"] for message in messages if message["role"] == "assistant"

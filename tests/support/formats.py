@@ -18,6 +18,7 @@ from typing import Any
 import templc
 from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
+from templc.ir.settings import telling
 from templc.pipeline import Compilation, compile_path
 from templc.verify import Published
 from tests.support import vocabularies
@@ -103,20 +104,24 @@ def format_of(template: str) -> str | None:
 
 @functools.cache
 def option_sets(name: str) -> tuple[dict[str, Any], ...]:
-    """Every combination of the options that take a few values, each also left out; the first one has none."""
-    choices: list[list[dict[str, Any]]] = []
-    for key, option in program(name).options.items():
-        match option.type:
-            case "bool":
-                choices.append([{}, {key: True}, {key: False}])
-            case "choice":
-                choices.append([{}, *({key: value} for value in option.values)])
-            case _:
-                pass
-    return tuple(
-        {key: value for part in row for key, value in part.items()}
-        for row in itertools.product(*choices)
+    """Every combination of the options that take a few values, each also left out; the first one has none.
+
+    A number is set alone: it takes many values.
+    """
+    choices: list[list[dict[str, Any]]] = [
+        [{}, *({key: value} for value in values)]
+        for key, values in telling(program(name)).items()
+        if values and program(name).options[key].type != "int"
+    ]
+    numbers = (
+        {key: value}
+        for key, values in telling(program(name)).items()
+        if program(name).options[key].type == "int"
+        for value in values
     )
+    rows = itertools.product(*choices)
+    crossed = ({key: value for part in row for key, value in part.items()} for row in rows)
+    return (*crossed, *numbers)
 
 
 @functools.cache

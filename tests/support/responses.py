@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from templc.ir.settings import telling
 from templc.registry import get_renderer, list_formats
 from templc.runtime import fold
 from templc.runtime.codec import codec_of
@@ -27,6 +28,7 @@ from templc.runtime.pieces import Piece
 from templc.runtime.renderer import Renderer
 from templc.runtime.writer import Writer
 from tests.support import vocabularies
+from tests.support.formats import program
 
 USER = {"role": "user", "content": "q"}
 CALLED = {
@@ -71,13 +73,11 @@ def tokenizer_for(format_name: str) -> Any:
 
 def options_of(format_name: str) -> Iterator[dict[str, object]]:
     """Every combination of the values of its options, unset ones left out."""
-    known = get_renderer(format_name).known_options
-    choices: list[list[tuple[str, object] | None]] = []
-    for name, option in known.items():
-        if option.type == "bool":
-            choices.append([None, (name, True), (name, False)])
-        elif option.type == "choice":
-            choices.append([None, *((name, value) for value in option.values)])
+    choices: list[list[tuple[str, object] | None]] = [
+        [None, *((name, value) for value in values)]
+        for name, values in telling(program(format_name)).items()
+        if values
+    ]
     for chosen in itertools.product(*choices):
         yield dict(pair for pair in chosen if pair is not None)
 
@@ -181,6 +181,18 @@ def _rest(renderer: Renderer, pieces: list[Piece]) -> list[Piece]:
     if "closer" not in renderer.parts:
         return [Piece(renderer.info.stop[0], sampled=True)]
     return []
+
+
+def answered(format_name: str) -> tuple[Case, dict[str, Any]]:
+    """The first case with an answer that can follow its prompt.
+
+    Where the prompt opens reasoning the answer has some; where it closes what no answer begins with, it is another
+    setting's.
+    """
+    answer = {"role": "assistant", "content": "Two."}
+    said: tuple[dict[str, Any], ...] = (answer, {**answer, "reasoning_content": "hm"})
+    found = ((case, one) for case in cases(format_name) for one in said)
+    return next((case, one) for case, one in found if case.completion(one) is not None)
 
 
 def cases(format_name: str) -> Iterator[Case]:

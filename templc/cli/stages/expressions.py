@@ -9,6 +9,7 @@ from typing import assert_never
 
 from templc.cli.stages.margin import quoted
 from templc.model import expr
+from templc.model.spec import COMPARISONS
 
 _TESTS = {"starts": "starts with", "ends": "ends with", "contains": "contains"}
 
@@ -82,6 +83,8 @@ def _test(test: expr.Test) -> str:
             return f"{left} is unset"
         case "is", bool() as flag:
             return f"{left} is {str(flag).lower()}"
+        case kind, str() as number if kind in COMPARISONS:
+            return f"{left} {COMPARISONS[kind]} {number}"
         case kind, str() as text:
             return f"{left} {_TESTS.get(kind, kind)} {quoted(text)}"
         case kind, _:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from templc.ir.ops import Op, Program
+from templc.ir.settings import telling
 from templc.problems.problem import Problems
 from templc.proof.classes import MessageClass, TooMany
 from templc.proof.emission import Emission
@@ -130,17 +131,11 @@ def check_weights(program: Program, problems: Problems) -> None:
 def _settings(program: Program) -> Iterator[Settings]:
     """Every combination of option values and tools; a token that is the tokenizer's own has a stand-in."""
     choices: list[list[tuple[str, object]]] = []
+    known = telling(program)
     for name, option in program.options.items():
-        values: tuple[object, ...] = (option.default,)
-        match option.type:
-            case "bool":
-                values = (None, True, False) if option.default is None else (True, False)
-            case "choice":
-                values = tuple(dict.fromkeys((option.default, *option.values)))
-            case "token" if option.default is None:
-                values = (_UNSET_TOKEN,)
-            case _:
-                pass
+        values: tuple[object, ...] = tuple(dict.fromkeys((option.default, *known[name])))
+        if option.type == "token" and option.default is None:
+            values = (_UNSET_TOKEN,)
         choices.append([(name, value) for value in values])
     for chosen in itertools.product(*choices):
         given = {name: value for name, value in chosen if value is not None}
@@ -204,7 +199,7 @@ def _report(program: Program, flaw: Flaw, problems: Problems) -> None:
     given = [
         f"{name}={value}"
         for name, value in flaw.settings.options.items()
-        if name in program.options and program.options[name].type in ("bool", "choice")
+        if name in program.options and program.options[name].type in ("bool", "choice", "int")
     ]
     notes += [f"with {', '.join(given)}"] if given else []
     problems.error(

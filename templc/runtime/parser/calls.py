@@ -224,6 +224,10 @@ class Reading:
         name = found.get("name", "").strip()
         if not name:
             raise BadCall("no_name", "the call has no name")
+        edge = str(shape.head[-1]).strip() if isinstance(shape.head[-1], str) else ""
+        if edge and edge in name:
+            name = name.partition(edge)[0]
+            raise BadCall("bad_arguments", f"the arguments of {name!r} do not begin as they should")
         call = ReadCall(name, {}, {}, found.get("id", "").strip() or None)
         rest = _each(shape, text, start, self._parameters(name), call) if start >= 0 else ""
         if rest.strip() != shape.tail.strip() and start >= 0:

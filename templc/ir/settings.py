@@ -1,0 +1,52 @@
+"""The values of options that a program may tell apart, for everything that goes through its settings.
+
+`telling(program)` is `{"enable_thinking": (True, False), "thinking_budget": (-1, 0, 1)}` where a condition asks
+whether the budget is 0 and it is at least -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from templc.ir.ops import Program, conditions
+from templc.model.expr import Cond, Quantified, Test, leaves
+from templc.model.spec import COMPARISONS, Option
+
+
+def telling(program: Program) -> dict[str, tuple[object, ...]]:
+    """By option: both truths, every listed choice, numbers on both sides of each that is compared with; else none."""
+    return {name: _values(program, option) for name, option in program.options.items()}
+
+
+def _values(program: Program, option: Option) -> tuple[object, ...]:
+    match option.type:
+        case "bool":
+            return (True, False)
+        case "choice":
+            return option.values
+        case "int":
+            near = sorted(set(_edges(program, option.name)))
+            return tuple(n for n in near if option.least is None or n >= option.least)
+        case _:
+            return ()
+
+
+_STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}
+
+
+def _edges(program: Program, name: str) -> Iterator[int]:
+    """The numbers on both sides of each that an option is compared with, anywhere in a program."""
+    conds = [cond for _, ops in program.blocks() for cond, _ in conditions(ops)]
+    conds += [check.cond for group in program.checks.values() for check in group]
+    for cond in conds:
+        for test in _tests(cond):
+            if test.value.ref.name == name and test.kind in COMPARISONS:
+                yield from (int(str(test.argument)) + step for step in _STEPS[test.kind])
+
+
+def _tests(cond: Cond) -> Iterator[Test]:
+    for leaf in leaves(cond):
+        if isinstance(leaf, Test):
+            yield leaf
+        elif isinstance(leaf, Quantified):
+            yield from _tests(leaf.term)

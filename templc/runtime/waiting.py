@@ -1,0 +1,29 @@
+"""What a reader of messages remembers of the earlier ones: calls that wait for results, ids, and counts of parts.
+
+It is all plain tuples, so that every conversation that goes on from the same place has its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Asked(NamedTuple):
+    """What a result needs to know of the call that it answers."""
+
+    id: str = ""
+    name: str = ""
+    number: str = ""
+
+
+class Waiting(NamedTuple):
+    """The latest message with tool calls: its calls, those without a result yet, its text.
+
+    `ids`: the id of every call of the conversation so far, by number. `media`: how many parts of each text there were.
+    """
+
+    calls: tuple[Asked, ...] = ()
+    left: tuple[Asked, ...] = ()
+    content: str = ""
+    ids: tuple[str, ...] = ()
+    media: tuple[tuple[str, int], ...] = ()
