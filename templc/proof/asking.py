@@ -20,7 +20,7 @@ Say = Iterator[str]
 
 
 class Asking:
-    """`said`: what was asked in this way to answer: by the script, then with yes."""
+    """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice."""
 
     def __init__(self) -> None:
         self.signs: dict[Any, str] = {}
@@ -29,6 +29,7 @@ class Asking:
         self.trace: list[Any] = []
         self.script: tuple[bool, ...] = ()
         self.said: dict[Any, bool] = {}
+        self.fixed: set[int] = set()
 
     def ask(self, who: str, question: Any) -> bool:
         found = self.answer(who, question)
@@ -36,8 +37,19 @@ class Asking:
         return found
 
     def answer(self, who: str, question: Any) -> bool:
-        at = len(self.said)
-        return self.said.setdefault((who, question), at >= len(self.script) or self.script[at])
+        key, at = (who, question), len(self.said)
+        if key not in self.said:
+            if at < len(self.script):
+                self.said[key] = self.script[at]
+            else:
+                only = self.only(who, question)
+                self.said[key] = only is not False
+                self.fixed |= set() if only is None else {at}
+        return self.said[key]
+
+    def only(self, who: str, question: Any) -> bool | None:
+        """The answer that the others leave; None where both can be given."""
+        return None
 
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
         """What some work gives, remembered by the answers that it hangs on; a branch for each answer."""
@@ -59,10 +71,11 @@ class Asking:
     def all_ways(self, check: Callable[..., Say], *given: Any) -> Say:
         todo: list[tuple[bool, ...]] = [()]
         while todo:
-            self.script, self.said, self.trace = todo.pop(), dict[Any, bool](), []
+            self.script, self.said, self.trace, self.fixed = todo.pop(), {}, [], set()
             yield from check(*given)
             said = tuple(self.said.values())
-            todo += [(*said[:at], not said[at]) for at in range(len(self.script), len(said))]
+            free = (at for at in range(len(self.script), len(said)) if at not in self.fixed)
+            todo += [(*said[:at], not said[at]) for at in free]
 
     def hole(self, part: Any, who: str) -> str:
         if not isinstance(part, Body):
@@ -102,15 +115,11 @@ class Asking:
 
 
 class Sensible(Asking):
-    """Asks without the answers that no message can give together."""
+    """Asks without the answers that no message can give together: a condition may rest on what cannot be."""
 
-    def answer(self, who: str, question: Any) -> bool:
-        """Any answer, unless those before leave no choice: a condition may rest on what no message can be."""
+    def only(self, who: str, question: Any) -> bool | None:
         told = {one: said for (of, one), said in self.said.items() if of == who}
-        forced = told.get(question)
-        if forced is None:
-            forced = next(iter(self.forced(question, told)), None)
-        return super().answer(who, question) if forced is None else forced
+        return next(iter(self.forced(question, told)), None)
 
     def forced(self, question: Any, told: Mapping[Any, bool]) -> Iterator[bool]:
         """What is left out is empty, so is what filters make of nothing, and what is the same is empty together."""
