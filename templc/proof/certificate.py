@@ -1,4 +1,4 @@
-"""Certificates: for every stable cell, a proof that a small independent program can check (`recheck`).
+"""Certificates: for every stable cell, a proof that small independent programs can check (`recheck`, `recheck_if`).
 
     data = certificate(prove(program))      plain data, ready for JSON
 
@@ -6,7 +6,10 @@ The proof of a cell is an invariant: triples (past, old view, new view) that hol
 closed under every message that can stand before, with equal emissions at each. `pasts` are the reachable past
 states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
 
-Only re-render and continuation of stable cells are certified; a witness is the certificate of any other cell.
+A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
+implies stability. Left out are those that read what only the prover keeps: whether anything stands behind the head,
+what a tool result takes over from its caller. That a condition is not too strict is not certified; a witness is the
+certificate of any other cell.
 """
 
 from __future__ import annotations
