@@ -19,6 +19,7 @@ from templc.problems.problem import Problems
 from templc.proof.certificate import certificate
 from templc.proof.demands import check_demands
 from templc.proof.recheck import recheck
+from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import Stability, prove
 from templc.version import VERSION
 
@@ -79,4 +80,5 @@ def complaints(program: Program, text: str) -> list[str]:
     if data.get("certificate") is None:
         proved = [cell for cell in data["cells"] if cell["verdict"] == "stable"]
         return ["cells are called stable without a certificate"] if proved else []
-    return recheck(program, data["certificate"])
+    found = data["certificate"]
+    return recheck(program, found) or recheck_conditions(program, found)

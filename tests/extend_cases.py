@@ -65,7 +65,7 @@ class Checker:
             found = self.renderer.extend(before, new, add_generation_prompt=ask)
         except templc.UnstableExtension as refusal:
             self.counts["refused"] += 1
-            if stable and not self._only_systems(before):
+            if stable:
                 self.wrong.append(f"needless: {refusal} {before.text!r} {new}")
             if list(whole[: refusal.keep]) != list(before[: refusal.keep]) or not refusal.reason:
                 self.wrong.append(f"wrong keep: {refusal} {before.text!r} {new}")
@@ -80,11 +80,6 @@ class Checker:
         )  # a prompt belongs to no message yet
         if joined.weights != whole.weights or joined.sampled != whole.sampled or not owners:
             self.wrong.append(f"attributes differ: {before.text!r} {new}")
-
-    def _only_systems(self, before: templc.Tokens) -> bool:
-        """A head that gathers system messages is refused as a whole, also where it happens to be a prefix."""
-        messages = [node.role for node in templc.runtime.history.messages_of(before.state.node)]
-        return self.renderer.info.hoisting and set(messages) == {"system"}
 
 
 def main() -> None:

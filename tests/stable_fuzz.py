@@ -27,9 +27,9 @@ from templc.cli.console import progress
 from templc.proof.stability import Stability, prove
 from templc.workers import finished
 from tests.support.formats import FORMATS, MISSION, program
+from tests.support.grown import Node, Render, Tree
 from tests.support.proof_truth import agreed
 from tests.support.strategies import Messages, conversations
-from tests.support.trees import Node, Render, Tree
 
 LONGEST = 6
 # Drawing costs more than rendering, so each drawn conversation is grown into a tree of so many more of its messages.

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 import templc
+from templc.proof.stability import prove
 from templc.verify import CORE
 from tests.extend_cases import VOCABULARIES, Checker, tokenizer_for
+from tests.support import vocabularies
+from tests.support.formats import FORMATS, fitting, program
 
 USER = {"role": "user", "content": "Hi"}
 THOUGHT = {"role": "assistant", "content": "Yo", "reasoning_content": "hm"}
@@ -144,3 +147,44 @@ def test_extension_costs_the_same_at_every_length() -> None:
     finally:
         templc.runtime.fold.write_turn = plain
     assert max(costs[4:]) == max(costs[4:8])
+
+
+HOISTING = tuple(name for name in FORMATS if program(name).hoisting and fitting(name))
+SYSTEMS = [{"role": "system", "content": text} for text in ("s", "", "\n t ")]
+ASKS = {"role": "user", "content": "u"}
+
+
+@pytest.mark.parametrize("name", HOISTING)
+def test_a_head_that_gathers_system_messages_grows_while_nothing_stands_behind_it(
+    name: str,
+) -> None:
+    """The runtime extends exactly where the proof says so, and to what a fresh render has."""
+    found = templc.get_renderer(name, vocabularies.hf(fitting(name)[0]))
+    stability, kept = prove(program(name)), 0
+    starts = [[one] for one in SYSTEMS] + [[one, other] for one in SYSTEMS for other in SYSTEMS]
+    for old in (*starts, [ASKS], [SYSTEMS[0], ASKS]):
+        for new in ([SYSTEMS[2]], [SYSTEMS[0], ASKS], [ASKS, SYSTEMS[0]]):
+            for asked in (False, True):
+                try:
+                    before = found.render(old, add_generation_prompt=asked)
+                    whole = found.render([*old, *new], add_generation_prompt=False)
+                except templc.TemplcError:
+                    continue
+                said = stability.decide(old, new, prompt=asked)
+                try:
+                    more = found.extend(before, new, add_generation_prompt=False)
+                except templc.UnstableExtension:
+                    # The proof speaks of texts; the runtime also of tokens.
+                    stays = list(whole[: len(before)]) == list(before)
+                    assert not (said and stays), (old, new, asked)
+                    continue
+                assert said, (old, new, asked)
+                kept += 1
+                joined = before + more
+                assert list(joined) == list(whole) and joined.text == whole.text
+                assert joined.message_index == whole.message_index
+                if not asked:
+                    kind = {"add_generation_prompt": False, "history": "as_sampled"}
+                    free = found.extend(before, new, **kind)
+                    assert list(free) == list(more) and not free.notes
+    assert kept > 5 or stability.at("system", "system").verdict == "refused"

@@ -14,7 +14,7 @@ from templc.proof.demands import check_demands
 from templc.proof.stability import Stability, prove
 from templc.source.span import Source
 from tests.benchmarks.proof_growth import on_later
-from tests.support.formats import SPECS, program
+from tests.support.formats import FORMATS, SPECS, program
 
 FIRST_NINE = (
     *("qwen3", "qwen3_instruct", "qwen2_5", "kimi_k2", "kimi_k2_instruct"),
@@ -184,3 +184,20 @@ def test_a_search_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -
     table = prove(compile_source(source).checked())
     assert {cell.verdict for cell in table.cells} == {"not proved"}
     assert "more than 1,000 comparisons" in table.cells[0].reason.text
+
+
+def test_a_filter_that_does_nothing_makes_no_difference() -> None:
+    """What is known of a text is known behind a filter that finds nothing: no cell of a shipped format stays open."""
+    found = prove(program("nemotron3_nano"))
+    assert {cell.verdict for cell in found.cells} == {"stable", "stable if", "never"}
+    call = {"type": "function", "function": {"name": "f", "arguments": {}}}
+    answer = {"role": "assistant", "tool_calls": [call]}
+    for content, kept in (("a", True), ("a ", True), (" a", False), ("<think>", False), ("", True)):
+        old = [{"role": "user", "content": "u"}, {**answer, "content": content}]
+        tool = {"role": "tool", "content": "t"}
+        assert found.decide([*old, tool], [{"role": "user", "content": "v"}]) is kept, content
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_cell_of_a_shipped_format_is_decided(name: str) -> None:
+    assert all(cell.verdict != "not proved" for cell in prove(program(name)).cells)

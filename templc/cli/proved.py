@@ -1,15 +1,17 @@
 """`templc prove --all` and `--recheck`: every format at once, one process a core.
 
 prove_all(["qwen3", ...])      a line a format: how many boundaries are stable, and how it is used append-only
-recheck_all(["qwen3", ...])    the complaints of the independent checker about stored proofs
+recheck_all(["qwen3", ...])    the complaints of the independent checkers about stored proofs
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from templc.cli.console import colored, paint, progress
 from templc.cli.failures import FINDING
@@ -76,24 +78,61 @@ def _number(count: int, verdict: str, on: bool) -> str:
     return paint(text, _STYLES[verdict], True) if on and count and verdict in _STYLES else text
 
 
+class Checked(NamedTuple):
+    """A stored proof: its digest, what is wrong with it, and how many conditions it has, with a certificate or not."""
+
+    digest: str
+    complaints: list[str]
+    certified: int
+    conditions: int
+
+
 def recheck_all(names: list[str]) -> int:
-    """Check the stored proof of each format."""
-    with progress(len(names), "checking") as done:
-        found = spread(_stored_complaints, names, done)
-    for name, said in zip(names, found, strict=True):
-        sys.stdout.writelines(f"{name}.json: {text}\n" for text in said)
-    valid = sum(not said for said in found)
-    sys.stdout.write(f"{valid} of {len(names)} stored proofs are valid\n")
+    """Check the stored proof of each format; one that was checked before and has not changed is not read again."""
+    memory = Memory("checks")
+    known: dict[str, Checked] = {}
+    for name in names:
+        data = memory.get(spec_path(name), name)
+        if data and Checked(*data).digest == _digest(name):
+            known[name] = Checked(*data)
+    missing = [name for name in names if name not in known]
+    with progress(len(missing), "checking") as done:
+        found = dict(zip(missing, spread(_checked, missing, done), strict=True))
+    for name, (checked, bases) in found.items():
+        known[name] = checked
+        if not checked.complaints:
+            memory.put(spec_path(name), name, bases, list(checked))
+    memory.save()
+    for name in names:
+        sys.stdout.writelines(f"{name}.json: {text}\n" for text in known[name].complaints)
+    valid = sum(not one.complaints for one in known.values())
+    certified = sum(one.certified for one in known.values())
+    conditions = sum(one.conditions for one in known.values())
+    sys.stdout.write(
+        f"{valid} of {len(names)} stored proofs are valid; "
+        f"{certified} of their {conditions} conditions have a certificate\n"
+    )
     return FINDING if valid < len(names) else 0
 
 
-def _stored_complaints(name: str) -> list[str]:
-    compilation = compiled(name)
-    folder = Path(str(generated().__file__)).parent
-    path = folder / f"{compilation.checked().format}.json"
+def _stored(name: str) -> Path:
+    return Path(str(generated().__file__)).parent / f"{spec_path(name).stem}.json"
+
+
+def _digest(name: str) -> str:
+    path = _stored(name)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _checked(name: str) -> tuple[Checked, tuple[Path, ...]]:
+    compilation, path = compiled(name), _stored(name)
     if not path.is_file():
-        return ["there is no stored proof: run `templc build`"]
+        return Checked("", ["there is no stored proof: run `templc build`"], 0, 0), ()
     text = path.read_text(encoding="utf-8")
-    if json.loads(text).get("sha256") != compilation.digest:
-        return ["the proof is of another spec: run `templc build`"]
-    return complaints(compilation.checked(), text)
+    data = json.loads(text)
+    found = ["the proof is of another spec: run `templc build`"]
+    if data.get("sha256") == compilation.digest:
+        found = complaints(compilation.checked(), text)
+    certified = len((data["certificate"] or {}).get("conditions", ()))
+    conditions = sum(cell["condition"] is not None for cell in data["cells"])
+    return Checked(_digest(name), found, certified, conditions), compilation.bases

@@ -1,4 +1,4 @@
-"""Certificates: for every stable cell, a proof that a small independent program can check (`recheck`).
+"""Certificates: for every stable cell, a proof that small independent programs can check (`recheck`, `recheck_if`).
 
     data = certificate(prove(program))      plain data, ready for JSON
 
@@ -6,7 +6,10 @@ The proof of a cell is an invariant: triples (past, old view, new view) that hol
 closed under every message that can stand before, with equal emissions at each. `pasts` are the reachable past
 states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
 
-Only re-render and continuation of stable cells are certified; a witness is the certificate of any other cell.
+A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
+implies stability. Left out are those that read what only the prover keeps: whether anything stands behind the head,
+what a tool result takes over from its caller. That a condition is not too strict is not certified; a witness is the
+certificate of any other cell.
 """
 
 from __future__ import annotations
@@ -14,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from templc.model.expr import Fact
 from templc.proof.classes import MessageClass
+from templc.proof.conditions import certified
 from templc.proof.joint import COMPLETION, END, Place
-from templc.proof.machine import FIRST, Machine, State
+from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
 
 VERSION = 1
@@ -39,9 +42,9 @@ def certificate(stability: Stability) -> dict[str, Any]:
         "format": program.format,
         "options": dict(machine.settings.options),
         "tools": machine.settings.tools,
-        "past": [fact.name for fact in _shared(machine)],
+        "past": [fact.name for fact in certified(machine)],
         "future": [fact.name for fact in machine.future_facts],
-        "pasts": sorted({digits(past[: len(_shared(machine))]) for past in pasts}),
+        "pasts": sorted({digits(past[: len(certified(machine))]) for past in pasts}),
         "cells": [
             {
                 "after": place.after,
@@ -50,16 +53,32 @@ def certificate(stability: Stability) -> dict[str, Any]:
             }
             for place in cells
         ],
+        "conditions": list(_conditions(stability)),
     }
 
 
-def _shared(machine: Machine) -> tuple[Fact, ...]:
-    """The past facts that a certificate speaks of: those of the program, and whether it is the first message."""
-    return tuple(dict.fromkeys((*machine.program.past, FIRST)))
+def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
+    """The condition of each cell that has one, as literals: whether it is wanted, its kind, and its parts."""
+    names = stability.names
+    for cell in stability.cells if names else ():
+        if cell.condition is None or names is None:
+            continue
+        columns = names.columns(cell.place)
+        keys = [columns[at].key for at in cell.condition.columns]
+        terms = [
+            [
+                [int(want), *(key or ())]
+                for key, want in zip(keys, term, strict=True)
+                if want is not None
+            ]
+            for term in cell.condition.terms
+        ]
+        if all(len(literal) > 1 for term in terms for literal in term):
+            yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:
-    size = len(_shared(machine))
+    size = len(certified(machine))
     return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
 
 

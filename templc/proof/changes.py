@@ -31,6 +31,11 @@ class Change:
     lasting: bool
     said: Said
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """One of the pairs, as digits."""
+        return tuple("".join("1" if bit else "0" for bit in view) for view in min(self.pairs))
+
     def of(self, changed: frozenset[Pair]) -> bool:
         """Whether it is among the changes of a node."""
         return next(iter(self.pairs)) in changed

@@ -14,28 +14,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import Any
 
-from templc.model.expr import RoleIs
+from templc.model import expr
+from templc.model.coded import coded
+from templc.model.expr import Fact, RoleIs
+from templc.proof.atoms import ANSWERED, CALLER
 from templc.proof.changes import changes
 from templc.proof.classes import MessageClass
 from templc.proof.joint import Place
 from templc.proof.letters import Letter
-from templc.proof.machine import State
+from templc.proof.machine import FIRST, Machine, State
 from templc.proof.minimise import Term, cover, holds, packed, projected, thinned, unpacked
 from templc.proof.search import Case, Pair, Walk
+from templc.proof.values import Alike
 from templc.proof.vocabulary import Named, Values, Vocabulary, preference
 from templc.proof.words import Said, about, led, listed, placed
 
 ROLE = 7
+Key = tuple[Any, ...]
 LAST, ANSWER, NEXT = "the last message", "the sampled message", "the appended message"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One variable of a condition: its words, and how readily it is dropped (least first)."""
+    """One variable of a condition: its words, how readily it is dropped (least first), and what it is, as plain data.
+
+    key: a kind and its parts, as `recheck_if` reads them; None for what no certificate can speak of.
+    """
 
     said: Said
     rank: int
+    key: Key | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,23 @@ def _folded(words: list[str]) -> list[str]:
     return found
 
 
+def certified(machine: Machine) -> tuple[Fact, ...]:
+    """The past facts that a certificate speaks of: those of the program, and whether it is the first message."""
+    return tuple(dict.fromkeys((*machine.program.past, FIRST)))
+
+
+def _key(at: int, role: str, term: Named) -> Key | None:
+    """A test on a message around the joint, as plain data; None for one on what belongs to another message."""
+    whole = term.term if isinstance(term, expr.Predicate) else term
+    leaves = () if isinstance(whole, Alike) else expr.leaves(whole)
+    values = (leaf.value for leaf in leaves if isinstance(leaf, expr.Test | expr.Counted))
+    if any(value.ref in (ANSWERED, CALLER) for value in values):
+        return None
+    if isinstance(term, Alike):
+        return "alike", at, role, [coded(term.first), coded(term.second)]
+    return "is", at, role, coded(term)
+
+
 class Names:
     """What conditions of one format can speak of."""
 
@@ -105,27 +132,39 @@ class Names:
 
     def columns(self, place: Place) -> list[Column]:
         """The variables of a cell."""
-        facts = self.walk.machine.past_facts
-        found = [Column(placed(fact, LAST), 0) for fact in facts]
-        found += [Column(placed(fact, ""), 2) for fact in facts]
-        found += [Column(led(test), 3) for test in self.walk.machine.lead]
-        found += [Column(change.said, 1) for change in self.changes]
-        found += [Column(change.said, 11 if change.lasting else 1) for change in self.changes]
-        if len(self.walk.machine.ends) > 1:
-            found.append(
-                Column(Said("no generation prompt follows", "a generation prompt follows"), 3)
-            )
-        for subject, roles in self._subjects(place):
+        machine = self.walk.machine
+        facts, known = machine.past_facts, certified(machine)
+        keys = [known.index(fact) if fact in known else None for fact in facts]
+        found = [
+            Column(placed(fact, where), rank, None if key is None else ("fact", behind, key))
+            for where, rank, behind in ((LAST, 0, 0), ("", 2, 1))
+            for fact, key in zip(facts, keys, strict=True)
+        ]
+        found += [Column(led(test), 3, ("lead", coded(test))) for test in machine.lead]
+        found += [Column(change.said, 1, ("risk", 0, *change.key)) for change in self.changes]
+        found += [
+            Column(change.said, 11 if change.lasting else 1, ("risk", 1, *change.key))
+            for change in self.changes
+        ]
+        if len(machine.ends) > 1:
+            said = Said("no generation prompt follows", "a generation prompt follows")
+            found.append(Column(said, 3, ("end",)))
+        for at, (subject, roles) in enumerate(self._subjects(place)):
             if len(roles) > 1:
-                found += [self._about(subject, RoleIs(role), ROLE) for role in roles]
+                found += [
+                    self._about(subject, RoleIs(role), ROLE, ("role", at, role)) for role in roles
+                ]
             for role in roles:
                 terms = self.vocabulary.terms[role]
-                found += [self._about(subject, term, 5 + preference(term) // 3) for term in terms]
+                found += [
+                    self._about(subject, term, 5 + preference(term) // 3, _key(at, role, term))
+                    for term in terms
+                ]
         return found
 
-    def _about(self, subject: str, term: Named | RoleIs, rank: int) -> Column:
+    def _about(self, subject: str, term: Named | RoleIs, rank: int, key: Key | None) -> Column:
         said = about(term)
-        return Column(Said(f"{subject} {said.yes}", f"{subject} {said.no}"), rank)
+        return Column(Said(f"{subject} {said.yes}", f"{subject} {said.no}"), rank, key)
 
     def _subjects(self, place: Place) -> list[tuple[str, tuple[str, ...]]]:
         """The messages around the joint with the roles that they can have."""

@@ -157,22 +157,25 @@ def _hole(body: Body, view: View) -> Token:
     text = literal(value, view.role, view.settings)
     if text is None and view.blank is not None and scope == "message":
         text = str(value_of(value, view.blank, view.settings, {}) or "")
-    if text is None and view.bits.get(Test("truth", value)) is False:
+    # A filter may be known to do nothing, and so what is known without it holds with it.
+    same = (value, plainer(value, view.bits))
+    known = [view.bits.get(Test("truth", one)) for one in same]
+    if text is None and False in known:
         text = ""
     if text is not None:
         return Lit(text or body.default or "")
     owner = view.owner if scope in ("message", "item") else ""
-    sure = view.bits.get(Test("truth", value)) is True
-    return Hole(owner, _simplest(value, view.bits), None if sure else body.default, body.field)
+    default = None if True in known else body.default
+    return Hole(owner, _simplest(same, view.bits), default, body.field)
 
 
-def _simplest(value: Value, bits: Bits) -> Value:
-    """The value with the fewest filters that is the same text: alike by itself, or by way of others."""
-    same = {value, plainer(value, bits)}
+def _simplest(known: tuple[Value, Value], bits: Bits) -> Value:
+    """Of values that are one text, and those like them, if by way of others, the one with the fewest filters."""
+    same = set(known)
     pairs = [
         {atom.first, atom.second, plainer(atom.first, bits), plainer(atom.second, bits)}
         for atom, alike in bits.items()
-        if alike and isinstance(atom, Alike) and atom.first.ref == value.ref
+        if alike and isinstance(atom, Alike) and atom.first.ref == known[0].ref
     ]
     while near := [pair for pair in pairs if not pair.isdisjoint(same)]:
         same = same.union(*near)

@@ -156,11 +156,13 @@ class Joint:
     def _stands(self, prompted: bool, behind: State, added: Addition) -> Tail:
         """The two tails, as emissions of one message or of none."""
         machine = self.machine
-        clash = self.head_changes(behind, added.classes) and (prompted or self._written(behind))
         old: list[Part] = [(machine.written_at_end("finish", behind), None)]
         old += [(machine.written_at_end("prompt", behind), None)] if prompted else []
         if added.answered:
             old.append((machine.sampled(added.classes[0], behind), 0))
+        # A head that reads all system messages may go on where nothing stands behind it.
+        stands = added.answered or not machine.silent(behind) or any(text for text, _ in old)
+        clash = stands and self.head_changes(behind, added.classes)
         new: list[Part] = []
         for number, (found, seen) in enumerate(zip(added.classes, added.seen, strict=True)):
             new.append((machine.emission(found, behind, seen), number))
@@ -178,12 +180,6 @@ class Joint:
                 return True
             behind = self.machine.after(behind, found)
         return False
-
-    def _written(self, behind: State) -> bool:
-        """Whether anything can stand behind the head."""
-        return not self.machine.silent(behind) or bool(
-            self.machine.written_at_end("finish", behind)
-        )
 
     def _differ(
         self, sides: tuple[Parts, Parts], around: tuple[MessageClass, ...]

@@ -9,31 +9,31 @@ character of a private plane stands for a text that is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from itertools import product, zip_longest
+from itertools import product
 from typing import Any
 
 from templc.ir.fixed import Fixed
 from templc.ir.ops import Body, Each, Ops, Plain, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Fact, Test
+from templc.proof.asking import PRIVATE, Asking, Say
 
 FIRST = Fact("first", None, None, "first")
 CALLS = Test("truth", expr.Value(expr.Ref("message", "calls")))
-PRIVATE = 0xF0000
-Say = Iterator[str]
 
 
 def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
     """Every way in which the certificate does not hold for the program."""
-    return list(dict.fromkeys(_Check(program, data).complaints()))
+    return list(dict.fromkeys(Check(program, data).complaints()))
 
 
-class _Check:
-    """`said`: what was asked in this way to answer: by the script, then with yes. `who` "" is behind all messages."""
+class Check(Asking):
+    """One certificate and its program. `who` "" is behind all messages."""
 
     def __init__(self, program: Program, data: Mapping[str, Any]) -> None:
+        super().__init__()
         self.program, self.data = program, data
         self.past, self.future = tuple(dict.fromkeys((*program.past, FIRST))), tuple(program.future)
         fixed = Fixed(data["options"], data["tools"])
@@ -41,20 +41,6 @@ class _Check:
         head = tuple(walk(program.head))
         self.gathers = any(isinstance(op, Each) and op.over == "systems" for op in head)
         self.asks = any(isinstance(op, When) and op.asks_systems for op in head)
-        self.signs: dict[Any, str] = {}
-        self.holes: dict[str, Any] = {}
-
-    def ask(self, who: str, question: Any) -> bool:
-        at = len(self.said)
-        return self.said.setdefault((who, question), at >= len(self.script) or self.script[at])
-
-    def all_ways(self, check: Callable[..., Say], *given: Any) -> Say:
-        todo: list[tuple[bool, ...]] = [()]
-        while todo:
-            self.script, self.said = todo.pop(), dict[Any, bool]()
-            yield from check(*given)
-            said = tuple(self.said.values())
-            todo += [(*said[:at], not said[at]) for at in range(len(self.script), len(said))]
 
     def complaints(self) -> Say:
         data, names = self.data, [[fact.name for fact in side] for side in (self.past, self.future)]
@@ -62,6 +48,9 @@ class _Check:
         options = {*self.program.options, "as_template"}
         if not fits or data["format"] != self.program.format or set(data["options"]) != options:
             yield "the certificate is for another program"
+            return
+        if any(ord(char) >= PRIVATE for text in self.texts() for char in text):
+            yield "beyond this checker: a text holds characters of a private plane"
             return
         self.pasts = {tuple(map(int, past)) for past in data["pasts"]}
         if tuple(fact.time == "first" for fact in self.past) not in self.pasts:
@@ -76,6 +65,11 @@ class _Check:
             self.triples = {*map(tuple, states)}
             for found in self.cell(cell["after"], cell["then"], roles):
                 yield f"{cell['after']}, {cell['then']}: {found}"
+
+    def texts(self) -> Iterator[str]:
+        for op in (op for _, block in self.program.blocks() for op in walk(block)):
+            for part in op.parts if isinstance(op, Write) else ():
+                yield (part.default or "") if isinstance(part, Body) else part.text
 
     def cell(self, after: str, then: str, roles: list[str]) -> Say:
         prompted = after in ("prompt", "completion")
@@ -93,46 +87,57 @@ class _Check:
             yield f"the pasts are not closed under a {role} message"
 
     def joint(self, past: Any, roles: list[str], after: str, prompt: bool) -> Say:
+        found = self.ending(past, roles, after, prompt)
+        if found is None:
+            return
+        kept, pair, _ = found
+        if not kept:
+            yield "text at the joint is not kept"
+        if pair[0] != pair[1] and (past, *pair) not in self.triples:
+            yield f"the invariant misses what stands before a {roles[0]} message"
+
+    def ending(self, past: Any, roles: list[str], after: str, prompt: bool) -> Any:
+        """Whether the end is kept, what is seen before the last message, the state behind it; None: not accepted."""
         names, pasts, seen = [str(at) for at in range(len(roles))], [past], [self.end(prompt)]
         for name, role in zip(names, roles, strict=True):
             if not self.admits(name, role, pasts[-1]):
-                return
+                return None
             pasts.append(self.after(name, role, pasts[-1]))
-        changes = self.gathers or (self.asks and after != "system")
-        if changes and "system" in roles[1:]:
-            yield "beyond this checker: an added message changes the head"
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))
         view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
-        old = self.turn("0", roles[0], past, view) + self.text(self.program.finish, pasts[1], view)
+        old = last = self.turn("0", roles[0], past, view)
+        old += self.text(self.program.finish, pasts[1], view)
         if after in ("prompt", "completion"):
             old += self.text(self.program.prompt, pasts[1], view)
         if after == "completion":
             answer = partial(self.text, past=pasts[1], view=self.end(False, True), who="1")
             header = [self.holes.get(sign) for sign in answer(turn.opener, role="assistant")]
             if any(self.ask("1", Test("truth", hole[1])) for hole in header if hole):
-                return
-            whole = answer(turn.body + turn.closer, role="assistant")
+                return None
+            whole = "".join(answer(ops, role="assistant") for ops in (turn.body, turn.closer))
             less = self.rest(self.text(turn.prefill, pasts[1], view), whole)
             old += whole if less is None else less
-        new = ""
-        for one in (*zip(names, roles, pasts, seen, strict=False), None):
-            new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
-            if self.rest(old, new) is not None:
+        changes = self.gathers or (self.asks and after != "system")
+        new, kept = self.instead(last, self.turn("0", roles[0], past, seen[0])), False
+        for one in (*zip(names, roles, pasts, seen, strict=False), None)[1:]:
+            if kept := self.rest(old, new) is not None:
                 break
-        else:
-            yield "text at the joint is not kept"
-        yield from self.covered(roles[0], past, "0", view, seen[0])
+            new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
+        kept = kept or self.rest(old, new) is not None
+        kept = kept and not (changes and "system" in roles[1:])
+        return kept, [self.before("0", roles[0], one) for one in (view, seen[0])], pasts[1]
+
+    def instead(self, old: str, new: str) -> str:
+        """How the last message is written in the new text."""
+        return new
 
     def inner(self, past: Any, role: str, triple: Any) -> Say:
         if not self.admits("m", role, past) or self.after("m", role, past) != triple[0]:
             return
         if self.rest(*(self.turn("m", role, past, view) for view in triple[1:])) != "":
             yield f"a {role} message is written otherwise"
-        yield from self.covered(role, past, "m", *triple[1:])
-
-    def covered(self, role: str, past: Any, who: str, *views: Any) -> Say:
-        old, new = (self.before(who, role, view) for view in views)
+        old, new = (self.before("m", role, view) for view in triple[1:])
         if old != new and (past, old, new) not in self.triples:
             yield f"the invariant misses what stands before a {role} message"
 
@@ -141,10 +146,14 @@ class _Check:
         return tuple(start.get(fact.time, False) for fact in self.future)
 
     def after(self, who: str, role: str, past: Any) -> Any:
-        return tuple(self.step(who, role, *one) for one in zip(self.past, past, strict=True))
+        steps = zip(self.past, past, strict=True)
+        key = ("after", who, role, past)
+        return self.once(key, lambda: tuple(self.step(who, role, *one) for one in steps))
 
     def before(self, who: str, role: str, view: Any) -> Any:
-        return tuple(self.step(who, role, *one) for one in zip(self.future, view, strict=True))
+        steps = zip(self.future, view, strict=True)
+        key = ("before", who, role, view)
+        return self.once(key, lambda: tuple(self.step(who, role, *one) for one in steps))
 
     def step(self, who: str, role: str, fact: Fact, value: bool) -> bool:
         among, term = (
@@ -156,7 +165,9 @@ class _Check:
 
     def admits(self, who: str, role: str, past: Any) -> bool:
         facts, checks = dict(zip(self.past, past, strict=True)), self.program.checks.get(role, ())
-        return all(self.holds(self.cond_of(check.cond, role), facts, who) for check in checks)
+        conds = [self.cond_of(check.cond, role) for check in checks]
+        key = ("admits", who, role, past)
+        return bool(self.once(key, lambda: all(self.holds(cond, facts, who) for cond in conds)))
 
     def holds(self, cond: Any, facts: Any, who: str) -> bool | None:
         """Whether a condition holds; None where that hangs on an item of a loop."""
@@ -185,12 +196,13 @@ class _Check:
             return ""
         found: Any = self.program.roles[role]
         plain = isinstance(found, Plain)
-        whole = found.ops if plain else found.opener + found.body + found.closer + found.trailer
-        return self.text(whole, past, view, who, role)
+        whole = (found.ops,) if plain else (found.opener, found.body, found.closer, found.trailer)
+        return "".join(self.text(ops, past, view, who, role) for ops in whole)
 
     def text(self, ops: Ops, past: Any, view: Any, who: str = "", role: str = "") -> str:
         facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))
-        return self.written(self.ops_of(ops, role), facts, who)
+        key = ("text", id(ops), past, view, who, role)
+        return str(self.once(key, lambda: self.written(self.ops_of(ops, role), facts, who)))
 
     def written(self, ops: Any, facts: Any, who: str) -> str:
         return "".join(self.one(op, facts, who) for op in ops)
@@ -212,27 +224,3 @@ class _Check:
             return self.sign(loop, inner(op.open), inner(op.close))
         items = op.over == "tools" or self.ask(who, CALLS)
         return inner(op.open) + loop + inner(op.close) if items else ""
-
-    def hole(self, part: Any, who: str) -> str:
-        if not isinstance(part, Body):
-            assert all(ord(char) < PRIVATE for char in part.text), "no text of a private plane"
-            return str(part.text)
-        sign = self.sign(who, part.value, part.default)
-        self.holes[sign] = (who, part.value, part.default or "")
-        return sign
-
-    def sign(self, *unknown: Any) -> str:
-        return self.signs.setdefault(unknown, chr(PRIVATE + len(self.signs)))
-
-    def rest(self, old: str, new: str) -> str | None:
-        """What the new text has behind the old one; None where they part."""
-        while not new.startswith(old):
-            pairs = zip_longest(old, new, fillvalue="")
-            for sign in next(pair for pair in pairs if pair[0] != pair[1]):
-                who, value, default = self.holes.get(sign, ("", None, ""))
-                if value and not self.ask(who, Test("truth", value)):
-                    old, new = old.replace(sign, default), new.replace(sign, default)
-                    break
-            else:
-                return None
-        return new[len(old) :]

@@ -294,7 +294,7 @@ def _sure(sure: Names, cell: Cell) -> Cell:
     kept = sum(outcomes.values())
     same = kept == 0 if cell.verdict == "never" else 0 < kept < len(outcomes)
     if same and cell.condition is not None:
-        same = sure.condition(cell.place, outcomes).terms == cell.condition.terms
+        same = sure.condition(cell.place, outcomes).text == cell.condition.text
     return cell if same else Cell(cell.place, "not proved", None, cell.reason, cell.witness)
 
 

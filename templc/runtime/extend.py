@@ -162,7 +162,8 @@ class _Extension:
         return self._encoded(pieces)
 
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
-        pieces = [*self._closing(), *self._following()]
+        grown = None if self.state.prompt else self._grown()
+        pieces = [*(grown or ()), *self._closing(), *self._following()]
         found = self._encoded(pieces)
         state = self.state
         if state.apart is None and not self._same(pieces):
@@ -195,7 +196,7 @@ class _Extension:
 
     def _change(self) -> Node | None:
         """The first message before the last one whose text the new messages change."""
-        if self._head_changes():
+        if self._grown() is None:
             node = self.node
             while node.parent is not None:
                 node = node.parent
@@ -203,19 +204,37 @@ class _Extension:
         earlier = self.joint.before(self.node.message)
         return first_change(self.renderer, self.state, self.node.parent, earlier)
 
-    def _head_changes(self) -> bool:
-        """Whether new system messages change a head that reads them all."""
-        new = [m for m in self.turns.messages if m.role == "system"]
-        if not self.renderer.info.hoisting or not new:
-            return False
-        old = [m for m in messages_of(self.node) if m.role == "system"]
-        return self._head(old) != self._head([*old, *new])
+    def _grown(self) -> list[Piece] | None:
+        """What new system messages add to a head that reads them all; None where they change what was written.
 
-    def _head(self, systems: list[Message]) -> str:
-        gathered = fold.hoisted(self.renderer, tuple((0, m) for m in systems))
-        out = Writer(self.state.tools, self.state.lead, gathered)
+        Where nothing stands behind the head yet, more of it may follow.
+        """
+        gathers = self.renderer.info.hoisting
+        if not gathers or all(message.role != "system" for message in self.turns.messages):
+            return []
+        messages = messages_of(self.node)
+        old, now = (self._head(found) for found in (messages, (*messages, *self.turns.messages)))
+        before, after = text_of(old), text_of(now)
+        if before == after:
+            return []
+        return cut(now, len(before)) if after.startswith(before) and self._bare() else None
+
+    def _head(self, messages: Sequence[Message]) -> list[Piece]:
+        systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
+        out = Writer(self.state.tools, self.state.lead, fold.hoisted(self.renderer, systems))
         self.renderer.parts["head"](self.renderer, out, fold.PROMPT, None, None)
-        return text_of(out.pieces)
+        return out.pieces
+
+    def _bare(self) -> bool:
+        """Whether the head is all that was written."""
+        node: Node | None = self.node
+        while node is not None:
+            # Other roles count as written, whatever their messages hold: so does the proof.
+            system = node.message.role == "system"
+            if not system or emission(self.renderer, self.state, node, node.seen):
+                return False
+            node = node.parent
+        return not (self.state.pending or end(self.renderer, self.state))
 
     def _same(self, pieces: list[Piece]) -> bool:
         """Whether a fresh render surely has the same tokens, found without rendering anew."""
@@ -238,7 +257,7 @@ class _Extension:
         keep = common(self.previous, fresh)
         if cut_off:
             reason, line = "the earlier tokens were kept as sampled, a fresh render has others", 0
-        elif self._head_changes():
+        elif self._grown() is None:
             reason = "a later system message changes the head"
             line = self.renderer.info.head_line
         else:
@@ -261,6 +280,7 @@ class _Extension:
         """
         renderer, state = self.renderer, self.state
         out = Writer(state.tools, state.lead)
+        out.pieces.extend(self._grown() or ())
         if self._alike():
             old = "" if state.pending else end(renderer, state)
             write_pending(renderer, out, self.node, state.pending, self.joint)

@@ -26,7 +26,7 @@ from templc.runtime.renderer import Renderer
 from templc.verify import PublishedError, shapes
 from templc.verify.shapes import Shape
 from tests.support.formats import compilation, program, reference
-from tests.support.trees import Node, Raw, Render, Sampled, Tree
+from tests.support.grown import Node, Raw, Render, Sampled, Tree
 
 SHAPES = (
     Shape("a.name", {"role": "assistant", "content": "a", "name": "n"}),

@@ -1,94 +1,62 @@
-"""Conversations as a tree, so that what they have in common is read and rendered once.
-
-tree = Tree(stability, agreed("qwen3", {}), raw_messages("u", "a"))
-for node in tree.path((0, 1, 0)): ...       [], [user], [user, assistant], [user, assistant, user]
-node.text(), node.text(prompt=True), node.sampled()
-"""
+"""Reading a text as a spec file: its tree, its problems, its scalars. `good("a: b")` is the root node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
 
-from templc.ir.interpret import message_rules
-from templc.proof.classes import MessageClass
-from templc.proof.stability import Stability
-from templc.runtime.errors import TemplcError
-from templc.runtime.messages import Reader
-
-Raw = Mapping[str, Any]
-Render = Callable[[Sequence[Raw], bool], str | None]
-Sampled = Callable[[Sequence[Raw]], str | None]
+from templc.problems.problem import Problem, Problems
+from templc.source.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    parse_nodes,
+)
+from templc.source.span import Source, Span
 
 
-@dataclass(slots=True, eq=False)
-class Node:
-    """A conversation, and what the proof reads of it. Its texts are rendered when they are first asked for."""
-
-    tree: Tree
-    raw: tuple[Raw, ...]
-    word: tuple[MessageClass, ...]
-    reader: Reader
-    past: tuple[bool, ...]
-    below: dict[int, Node | None] = field(default_factory=dict)
-    _texts: dict[bool, str | None] = field(default_factory=dict)
-    _sampled: list[str | None] = field(default_factory=list)
-
-    def text(self, *, prompt: bool = False) -> str | None:
-        """The render, with a generation prompt or without one; None where there is none."""
-        if prompt not in self._texts:
-            self._texts[prompt] = self.tree.render(self.raw, prompt)
-        return self._texts[prompt]
-
-    def sampled(self) -> str | None:
-        """What the model samples when the last message is its answer."""
-        assert self.tree.sampled is not None
-        if not self._sampled:
-            self._sampled.append(self.tree.sampled(self.raw))
-        return self._sampled[0]
+def read(text: str) -> tuple[Node | None, list[Problem]]:
+    problems = Problems()
+    return parse_nodes(Source("x.yaml", text), problems), list(problems)
 
 
-class Tree:
-    """The conversations that can be made of some messages."""
+def good(text: str) -> Node:
+    node, problems = read(text)
+    assert node is not None and not problems, problems
+    return node
 
-    def __init__(
-        self,
-        stability: Stability,
-        render: Render,
-        raw: Sequence[Raw],
-        sampled: Sampled | None = None,
-    ) -> None:
-        self.stability, self.render, self.sampled = stability, render, sampled
-        self.raw = raw
-        reader = Reader(message_rules(stability.program.rules))
-        self.root = Node(self, (), (), reader, stability.machine.start)
 
-    def next(self, node: Node, message: Raw) -> Node | None:
-        """The conversation with one more message; None where the format refuses that."""
-        reader = Reader(node.reader.rules, False, node.reader.calls, node.reader.waiting)
-        machine = self.stability.machine
-        try:
-            found = machine.class_of(reader.read(message, len(node.raw)))
-        except (TemplcError, KeyError, StopIteration):
-            return None
-        if not machine.admits(node.past, found):
-            return None
-        past = machine.after(node.past, found)
-        return Node(self, (*node.raw, message), (*node.word, found), reader, past)
+def only(text: str) -> Problem:
+    problems = read(text)[1]
+    assert len(problems) == 1, problems
+    return problems[0]
 
-    def grown(self, node: Node, at: int) -> Node | None:
-        """`next` with the message at a place, remembered under the node."""
-        if at not in node.below:
-            node.below[at] = self.next(node, self.raw[at])
-        return node.below[at]
 
-    def path(self, places: Iterable[int]) -> list[Node]:
-        """The conversation of the messages at these places, by its beginnings, as far as the format takes it."""
-        found = [self.root]
-        for at in places:
-            then = self.grown(found[-1], at)
-            if then is None:
-                break
-            found.append(then)
-        return found
+def scalar(text: str, *path: str | int) -> ScalarNode:
+    node = good(text)
+    for step in path:
+        match node:
+            case MappingNode():
+                found = node.get(str(step))
+                assert found is not None
+                node = found
+            case SequenceNode():
+                node = node.items[int(step)]
+    assert isinstance(node, ScalarNode)
+    return node
+
+
+def walk(node: Node) -> Iterator[Node]:
+    yield node
+    match node:
+        case SequenceNode():
+            for item in node.items:
+                yield from walk(item)
+        case MappingNode():
+            for entry in node.entries:
+                yield entry.key
+                yield from walk(entry.value)
+
+
+def inside(inner: Span, outer: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
