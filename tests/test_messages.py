@@ -360,3 +360,14 @@ def test_inline_reasoning_that_the_template_leaves_in_content_is_left_for_it_onl
         assert (found.reasoning, found.content) == (" hm\n", " so")
     kept = Reader(ours, as_template=True).read(said, 0)
     assert (kept.reasoning, kept.content) == ("", said["content"])
+
+
+def test_inline_reasoning_takes_the_place_of_the_field_only_as_templates_have_it() -> None:
+    said = {"role": "assistant", "content": "<think>in</think>so", "reasoning_content": "field"}
+    for over in (False, True):
+        inline = InlineReasoning("<think>", "</think>", over_field=over)
+        rules = MessageRules(inline_reasoning=inline)
+        kept, template = Reader(rules).read(said, 0), Reader(rules, as_template=True).read(said, 0)
+        assert (kept.reasoning, kept.content) == ("field", said["content"])
+        wanted = ("in", "so") if over else ("field", said["content"])
+        assert (template.reasoning, template.content) == wanted

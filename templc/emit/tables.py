@@ -131,6 +131,8 @@ def _inline(inline: InlineReasoning) -> str:
         parts.append(literal(inline.reasoning))
     if not inline.in_template:
         parts.append("in_template=False")
+    if inline.over_field:
+        parts.append("over_field=True")
     one = f"InlineReasoning({', '.join(parts)})"
     if columns(one) + 8 + len("inline_reasoning=,") <= 100:
         return one

@@ -7,7 +7,7 @@ by folding. `Interpreter(program).text(messages)` is the text; `.pieces(...)` th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, assert_never
 
 from templc.ir.filters import COMPARED, FUNCTIONS, PARTS, passes
@@ -26,7 +26,7 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
     return MessageRules(
         content=rules.content,
         inline_reasoning=InlineReasoning(
-            inline.open, inline.close, inline.content, inline.reasoning, inline.in_template
+            *(getattr(inline, one.name) for one in fields(InlineReasoning))
         )
         if inline
         else None,

@@ -113,6 +113,7 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
                 _filter(inline, problems),
                 inline.text("reasoning") or "newlines",
                 inline.constant("in_template") is not False,
+                inline.constant("over_field") is True,
             )
             if inline.present
             else None

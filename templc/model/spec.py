@@ -139,7 +139,8 @@ class Option:
 class InlineReasoning:
     """Reasoning written inside content: how it is marked, and the filter for what follows it.
 
-    in_template: whether the published template reads it so too.
+    in_template: whether the published template reads it so too. over_field: whether it does even where the message
+    has reasoning of its own.
     """
 
     open: str
@@ -147,6 +148,7 @@ class InlineReasoning:
     content: str
     reasoning: str
     in_template: bool = True
+    over_field: bool = False
 
 
 @dataclass(frozen=True, slots=True)

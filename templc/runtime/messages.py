@@ -116,7 +116,8 @@ class InlineReasoning:
     """Reasoning inside content: between `open` and `close`; `content` filters what follows.
 
     `reasoning`: "newlines" takes the newlines off both ends of the thoughts, "whole" takes nothing. `in_template`:
-    whether the published template reads it so too; if not, it stays content for `as_template`.
+    whether the published template reads it so too; if not, it stays content for `as_template`. `over_field`: the
+    template takes it out of content also where the message has reasoning of its own.
     """
 
     open: str
@@ -124,6 +125,7 @@ class InlineReasoning:
     content: str = ""
     reasoning: str = "newlines"
     in_template: bool = True
+    over_field: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,9 @@ class Reader:
         content, parts, thought = self._content(raw.get("content", raw.get("value")), role)
         reasoning = reasoning_of(raw, thought, strict=not self.as_template)
         calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
-        if role == "assistant" and reasoning is None:
-            content, reasoning = self._split(content)
+        if role == "assistant" and (reasoning is None or self._taken_over()):
+            content, inline = self._split(content)
+            reasoning = reasoning if inline is None else inline
         if self.rules.content:
             content = _FILTERS[self.rules.content](content)
         if calls:
@@ -219,6 +222,11 @@ class Reader:
         """What the published template does with a list in a message of this role."""
         known = role if role in _ROLES else "other"
         return self.rules.lists_by_role.get(known, self.rules.lists)
+
+    def _taken_over(self) -> bool:
+        """Whether reasoning inside content takes the place of the message's own."""
+        inline = self.rules.inline_reasoning
+        return self.as_template and inline is not None and inline.over_field
 
     def _split(self, content: str) -> tuple[str, str | None]:
         """Content and reasoning of an assistant message that carries its reasoning inline."""

@@ -62,7 +62,8 @@ class Renderer:
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
     tells_missing_reasoning: ClassVar[bool] = False
-    responds: ClassVar[Callable[..., Response]]
+    told_of_tools: bool = False
+    responds: ClassVar[Callable[..., Response]] = responding({})[0]
     responds_alike: ClassVar[bool] = False
     program: ClassVar[Any] = None
     prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
@@ -103,7 +104,7 @@ class Renderer:
             self.info.name, self.known_options, options, as_template=self.as_template
         )
         self._given = frozenset(options)
-        self._warned = self.told_of_tools = False
+        self._warned = False
         self._checked: Codec | None = None
         self._fingerprint = ""
         self._set(self.options)
