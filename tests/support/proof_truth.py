@@ -9,6 +9,7 @@ that the oracle can render, count.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,6 +70,12 @@ def generated(renderer: Renderer) -> Render:
     return render
 
 
+@functools.cache
+def class_of(name: str) -> type[Renderer]:
+    """The generated class of a shipped spec, made once."""
+    return load_class(compilation(name))
+
+
 def followed(name: str) -> bool:
     """Whether a published template shows the truth about the format; not where it writes the date of the day."""
     options = program(name).options.values()
@@ -88,7 +95,7 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
     That the two agree is tested elsewhere; where the spec declares that they do not, there is no truth to test.
     Formats without a published template are rendered by the generated class.
     """
-    ours = generated(load_class(compilation(name))(**options))
+    ours = generated(class_of(name)(**options))
     if not followed(name):
         return ours
     published = reference(name)
@@ -111,7 +118,7 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
 
 def sampled_by(name: str, options: Mapping[str, Any]) -> Sampled:
     """What the generated class says that the model samples."""
-    renderer = load_class(compilation(name))(**options)
+    renderer = class_of(name)(**options)
     return lambda conversation: sampled_text(renderer, conversation)
 
 
@@ -258,7 +265,7 @@ def replays(name: str, options: Mapping[str, Any], witness: Witness) -> list[str
     word = [*witness.conversation, *witness.extension]
     renders = {
         "interpreter": interpreted(program(name), lasting),
-        "class": generated(load_class(compilation(name))(**lasting)),
+        "class": generated(class_of(name)(**lasting)),
     }
     size = len(witness.conversation)
     both = ((word[:size], witness.prompt), (word, witness.then_prompt))
