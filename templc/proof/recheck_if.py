@@ -10,6 +10,7 @@ holds, everything written must be kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
@@ -144,9 +145,13 @@ class _Conditions(Sensible, Check):
         left, more = self.apart(old, new)
         if not left and not more:
             return False
+        # What both end with alike is no difference.
+        while left and more and left[-1] == more[-1]:
+            left, more = left[:-1], more[:-1]
         told = (left[:1], more[:1]) if left and more else (left or more,)
         some = all if left and more else any
         sure = some(ord(char) < PRIVATE for text in told for char in text)
+        sure = sure or longer(left, more) or longer(more, left)
         return sure or self.ask(who, ("differs", old, new))
 
     def instead(self, old: str, new: str) -> str:
@@ -215,6 +220,12 @@ class _Conditions(Sensible, Check):
             return tuple(pair) in risks
         before = tuple(self.before("0", last, view) for view in pair)
         return before in risks or self.differs("0", last, past, tuple(pair))
+
+
+def longer(one: str, other: str) -> bool:
+    """Whether a text is longer than another whatever stands in their holes."""
+    holes, others = (Counter(c for c in text if ord(c) >= PRIVATE) for text in (one, other))
+    return not others - holes and len(one) - holes.total() > len(other) - others.total()
 
 
 def early(literal: Any) -> bool:
