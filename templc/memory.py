@@ -35,7 +35,7 @@ class Memory:
         if record is None:
             return None
         texts = {Path(path): digest for path, digest in record["texts"].items()}
-        fits = all(_read(path) == digest for path, digest in texts.items())
+        fits = all(file_digest(path) == digest for path, digest in texts.items())
         # A base is looked for beside the spec first: one that has come there is another base.
         beside = {(spec.parent / path.name).resolve() for path in texts}
         return (
@@ -46,7 +46,9 @@ class Memory:
 
     def put(self, spec: Path, name: str, bases: Iterable[Path], data: object) -> None:
         """Remember something about a spec and the specs that it extends."""
-        texts = {str(path): _read(path) for path in (spec.resolve(), *(b.resolve() for b in bases))}
+        texts = {
+            str(path): file_digest(path) for path in (spec.resolve(), *(b.resolve() for b in bases))
+        }
         self._known[_place(spec, name)] = {"texts": texts, "data": data}
         self._changed = True
 
@@ -61,14 +63,14 @@ def code_digest() -> str:
     """sha256 of templc's own sources."""
     folder = Path(__file__).parent
     sources = sorted(path for look in _CODE for path in folder.rglob(look))
-    return _digest("\0".join(_read(path) for path in sources))
+    return _digest("\0".join(file_digest(path) for path in sources))
 
 
 def _place(spec: Path, name: str) -> str:
     return f"{name} {spec.resolve()}"
 
 
-def _read(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """The sha256 of a file; "" for one that cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

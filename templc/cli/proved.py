@@ -6,7 +6,6 @@ recheck_all(["qwen3", ...])    the complaints of the independent checkers about 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections import Counter
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from templc.cli.console import colored, paint, progress
 from templc.cli.failures import FINDING
 from templc.cli.formats import spec_path
-from templc.memory import Memory
+from templc.memory import Memory, file_digest
 from templc.pipeline import Compilation, compile_path
 from templc.proof.stability import prove
 from templc.proofs import complaints
@@ -93,7 +92,7 @@ def recheck_all(names: list[str]) -> int:
     known: dict[str, Checked] = {}
     for name in names:
         data = memory.get(spec_path(name), name)
-        if data and Checked(*data).digest == _digest(name):
+        if data and Checked(*data).digest == file_digest(_stored(name)):
             known[name] = Checked(*data)
     missing = [name for name in names if name not in known]
     with progress(len(missing), "checking") as done:
@@ -119,11 +118,6 @@ def _stored(name: str) -> Path:
     return Path(str(generated().__file__)).parent / f"{spec_path(name).stem}.json"
 
 
-def _digest(name: str) -> str:
-    path = _stored(name)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-
-
 def _checked(name: str) -> tuple[Checked, tuple[Path, ...]]:
     compilation, path = compiled(name), _stored(name)
     if not path.is_file():
@@ -135,4 +129,4 @@ def _checked(name: str) -> tuple[Checked, tuple[Path, ...]]:
         found = complaints(compilation.checked(), text)
     certified = len((data["certificate"] or {}).get("conditions", ()))
     conditions = sum(cell["condition"] is not None for cell in data["cells"])
-    return Checked(_digest(name), found, certified, conditions), compilation.bases
+    return Checked(file_digest(_stored(name)), found, certified, conditions), compilation.bases

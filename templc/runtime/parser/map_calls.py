@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from templc.runtime.parser.values import Unreadable, read_json_at
+from templc.runtime.parser.values import DEEPEST_READ, Unreadable, read_json_at
 
-_DEEPEST = 100
 _KEY = re.compile(r"\s*([^\s:,{}\[\]]+)\s*:\s*")
 _NONE = re.compile(r"None\b")
 
@@ -34,7 +33,7 @@ class _Reader:
         self.text, self.mark = text, mark
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
-        if depth > _DEEPEST:
+        if depth > DEEPEST_READ:
             raise Unreadable("it is too deep")
         if self.text.startswith(self.mark, at):
             return self._between_marks(at)

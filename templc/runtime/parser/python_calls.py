@@ -10,14 +10,13 @@ import ast
 import re
 from typing import Any, NamedTuple
 
-from templc.runtime.parser.values import Unreadable, check_depth, read_json_at
+from templc.runtime.parser.values import DEEPEST_READ, Unreadable, check_depth, read_json_at
 
 _NAME = re.compile(r"[\s,;]*([^\s()=,;]+)\(\s*")
 _KEY = re.compile(r"([^\s()=,]+)\s*=\s*")
 _NEXT = re.compile(r"\s*(,?)\s*(\)?)")
 _PLAIN = re.compile(r"True\b|False\b|None\b|'(?:[^'\\]|\\.)*'", re.DOTALL)
 _PARTS = re.compile(r"""[\[({]|[\])}]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
-_DEEPEST = 100
 
 
 class PythonCall(NamedTuple):
@@ -82,7 +81,7 @@ def _closed(text: str, at: int) -> int:
     depth = 0
     for part in _PARTS.finditer(text, at):
         depth += {"[": 1, "(": 1, "{": 1, "]": -1, ")": -1, "}": -1}.get(part[0], 0)
-        if depth > _DEEPEST:
+        if depth > DEEPEST_READ:
             break
         if depth == 0:
             return part.end()

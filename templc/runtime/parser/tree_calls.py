@@ -13,11 +13,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from templc.runtime.parser.values import Typed, Unreadable, kinds_of, typed
+from templc.runtime.parser.values import DEEPEST_READ, Typed, Unreadable, kinds_of, typed
 
 ITEM = "item"
 LONGEST_TAG = 256
-_DEEPEST = 100
 _TAG = re.compile(rf"<(/?)([^<>]{{1,{LONGEST_TAG}}})>")
 
 Node = str | list[tuple[str, "Node"]]
@@ -52,7 +51,7 @@ class _Reader:
 
     def tagged(self, at: int, depth: int) -> tuple[str, Node, int, int, int]:
         """Name and node of the tag that opens at `at`; where its inside begins and ends, and the place behind it."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST_READ:
             raise Unreadable("it is too deep")
         opening = self._tag(at)
         if opening is None or opening[1]:

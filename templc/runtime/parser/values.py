@@ -12,6 +12,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 DEEPEST = 200
+# Values that are read by recursion; below it Python's own limit is far away.
+DEEPEST_READ = 100
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _LITERALS = {"true": True, "false": False, "null": None, "none": None}
