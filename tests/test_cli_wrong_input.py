@@ -218,7 +218,16 @@ def test_starting_up_loads_only_what_is_needed() -> None:
         "import sys; from templc.cli.app import main; main({arguments}); "
         "print(sorted(set({heavy}) & set(sys.modules)), file=sys.stderr)"
     )
-    heavy = ["lark", "jsonschema", "yaml", "rich", "transformers", "tiktoken", "tokenizers"]
+    heavy = [
+        "lark",
+        "jsonschema",
+        "yaml",
+        "rich",
+        "transformers",
+        "gigatoken",
+        "tiktoken",
+        "tokenizers",
+    ]
     for arguments, expected in {
         ("--help",): [],
         ("list",): [],

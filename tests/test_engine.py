@@ -7,6 +7,8 @@ import json
 import pickle
 import subprocess
 import sys
+from array import array
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import templc
 from templc.runtime.codec import codec_of
-from templc.runtime.engine import Unfit, fast_engine, haste, store
+from templc.runtime.engine import Unfit, fast_engine, haste, store, with_gigatoken
+from templc.runtime.engine.build import KINDS, Kind
 from templc.runtime.engine.merges import merge_table
 from templc.runtime.engine.pattern import one_pattern
 from templc.runtime.engine.trial import hostile_strings, trial
@@ -56,11 +59,13 @@ def small(
     return found
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", ["qwen3", "deepseek-v3", "llama3"])
-def test_real_vocabularies_give_the_same_ids(name: str) -> None:
+def test_real_vocabularies_give_the_same_ids(name: str, kind: Kind) -> None:
     own = text_engine(vocabularies.backend(name))
-    taken, _, wrong = compare(own, fast_engine(own), 2000, seed=7)
-    assert wrong == [] and taken > 1500
+    engine = fast_engine(own, [kind])
+    taken, _, wrong = compare(own, engine, 2000, seed=7)
+    assert wrong == [] and taken > 1500 and engine.name == kind.name
 
 
 def test_small_vocabularies_give_the_same_ids() -> None:
@@ -75,9 +80,9 @@ def test_small_vocabularies_give_the_same_ids() -> None:
             assert fast.ids(text) in (None, own.encode(text).ids), text
 
 
-def refused(tokenizer: Any) -> str:
+def refused(tokenizer: Any, kinds: Sequence[Kind] = KINDS[1:]) -> str:
     with pytest.raises(Unfit) as caught:
-        fast_engine(tokenizer)
+        fast_engine(tokenizer, kinds)
     return caught.value.reason
 
 
@@ -92,6 +97,36 @@ def test_what_tiktoken_would_do_otherwise_is_refused() -> None:
     blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     assert "blank before the first word" in refused(blank)
     assert "no merge makes" in refused(small(ids={"xy": 900, "xyz": 901}, ignore_merges=True))
+
+
+def test_what_gigatoken_would_do_otherwise_is_refused() -> None:
+    first = KINDS[:1]
+    assert refused(Tokenizer(models.WordLevel({"a": 0}, "a")), first).startswith("the model")
+    assert refused(small(dropout=0.5), first) == "the model has dropout=0.5"
+    assert refused(small(), first).startswith("gigatoken refuses the tokenizer (")
+    blank = small()
+    blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    assert "blank before the first word" in refused(blank, first)
+    assert refused(blank, KINDS) == refused(blank, first)  # a reason of both is told once
+
+
+def test_the_kept_words_of_gigatoken_are_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    class Encoder:
+        def __init__(self) -> None:
+            made.append(self)
+
+        def encode(self, text: str) -> Any:
+            return array("I", [len(text)])
+
+    monkeypatch.setattr(with_gigatoken, "CHARACTERS", 10)
+    monkeypatch.setattr(with_gigatoken, "resident", lambda: 1000)
+    monkeypatch.setattr(with_gigatoken, "GROWTH", 0)
+    encode = with_gigatoken.Renewed(Encoder, Encoder())
+    assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 1
+    monkeypatch.setattr(with_gigatoken, "GROWTH", -1)
+    assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 3
 
 
 def test_a_pair_that_never_happens_makes_no_last_merge() -> None:
@@ -127,10 +162,10 @@ def test_the_trial_finds_strange_characters_and_differences() -> None:
     def own(text: str) -> list[int]:
         return list(map(ord, text))
 
-    assert trial(own, own) == ""
-    assert trial(own, lambda text: own(text.replace("é", "e"))) == "é"
-    with pytest.raises(Unfit, match="other ids"):
-        trial(own, lambda text: own(text.replace("Word", "word")))
+    assert trial(own, own, "other") == ""
+    assert trial(own, lambda text: own(text.replace("é", "e")), "other") == "é"
+    with pytest.raises(Unfit, match="other gives other ids"):
+        trial(own, lambda text: own(text.replace("Word", "word")), "other")
     assert list(hostile_strings(3)) == list(hostile_strings(3))
 
 
@@ -147,7 +182,7 @@ def test_verdicts_are_kept_and_an_unwritable_folder_is_no_harm(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     own = small([("x", "y")])
-    fast_engine(own)
+    fast_engine(own, KINDS[1:])
     (kept,) = store.folder().glob("*.json")
     gc.collect()
     kept.write_text(json.dumps({"reason": "as kept", "unused": [], "strange": ""}))
@@ -166,7 +201,7 @@ def test_codecs_change_over_when_there_is_enough_text(monkeypatch: pytest.Monkey
     before = codec.plain("a long text with ad and more " * 2), codec.plain_starts("ad é d" * 9)
     codec.plain("x" * 101)
     after = codec.plain("a long text with ad and more " * 2), codec.plain_starts("ad é d" * 9)
-    assert codec.engine() == "tiktoken" and after == before
+    assert codec.engine() == "tiktoken" and after == before  # gigatoken does not know its pattern
     assert codec.plain_counted("ad é ad", [4, 7]) == (codec.plain("ad é ad"), [4, 2])
     with pytest.raises(MessageError):
         codec.plain("a lone surrogate \ud800 behind more than a few letters")
@@ -193,7 +228,7 @@ def test_threads_and_pickles(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rendering_imports_no_tokenizer_library() -> None:
     code = (
         "import sys, templc; templc.get_renderer('qwen3').render_text([{'role': 'user', 'content': 'hi'}]);"
-        "assert not {'tiktoken', 'tokenizers'} & set(sys.modules)"
+        "assert not {'gigatoken', 'tiktoken', 'tokenizers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -202,5 +237,5 @@ def test_show_says_which_engine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runner(monkeypatch, capsys)
-    assert run("show", "--engine", "deepseekv3").out == "demo vocabulary deepseek-v3: tiktoken\n"
+    assert run("show", "--engine", "deepseekv3").out == "demo vocabulary deepseek-v3: gigatoken\n"
     assert "tiktoken, as given" in run("show", "--engine", "qwen3").out

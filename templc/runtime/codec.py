@@ -35,7 +35,7 @@ class Codec(Protocol):
     def digest(self) -> str: ...
 
     def engine(self) -> str:
-        """What encodes text, in words; where that is not tiktoken, also why."""
+        """What encodes text, in words; where that is no fast engine, also why."""
         ...
 
     def added(self) -> Mapping[str, int]:

@@ -141,7 +141,7 @@ def rows(family: Family) -> list[tuple[str, dict[str, float]]]:
     own = vocabularies.backend(family.vocabulary)
     renderer = templc.get_renderer(family.format, own)
     codec = codec_of(own)
-    assert codec.engine() == "tiktoken", codec.engine()
+    assert codec.engine() == "gigatoken", codec.engine()
     found = []
     for kind, messages in (
         ("64 turns", conversation(64, 75)),

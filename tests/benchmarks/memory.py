@@ -33,7 +33,7 @@ def measure(vocabulary: str, format: str) -> tuple[float, float]:
     tokenizer.encode(CHAT[0]["content"])
     before = resident()
     first = templc.get_renderer(format, tokenizer)
-    assert codec_of(tokenizer).engine() == "tiktoken"
+    assert codec_of(tokenizer).engine() == "gigatoken"
     first.render(CHAT)
     one = resident()
     more = [templc.get_renderer(format, tokenizer) for _ in range(1000)]

@@ -1,7 +1,7 @@
-"""From a tokenizer to its fast engine, or to the reason why it has none.
+"""From a tokenizer to its fast engine, or to the reasons why it has none.
 
-Owns the order of the checks and the sharing: one engine for all tokenizers with equal settings, as long as one of
-them lives.
+Owns the order of the kinds and of the checks, and the sharing: one engine for all tokenizers with equal settings, as
+long as one of them lives.
 
     fast_engine(tokenizer)       a FastEngine, or raises Unfit
 """
@@ -14,56 +14,76 @@ import json
 import threading
 import unicodedata
 import weakref
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from templc.runtime.engine import store
+from templc.runtime.engine import store, with_gigatoken, with_tiktoken
 from templc.runtime.engine.fast import FastEngine
-from templc.runtime.engine.merges import Table, merge_table, ranks_of
-from templc.runtime.engine.pattern import one_pattern
+from templc.runtime.engine.merges import Table, ranks_of
 from templc.runtime.engine.reasons import Unfit
 from templc.runtime.engine.store import Verdict
 from templc.runtime.engine.trial import trial
 
 # Part of every key: a verdict holds for one version of these checks.
-CHECKS = 2
+CHECKS = 3
+Settings = Mapping[str, Any]
 _lock = threading.Lock()
 _engines: weakref.WeakValueDictionary[str, FastEngine] = weakref.WeakValueDictionary()
 
 
-def fast_engine(tokenizer: Any) -> FastEngine:
-    """The engine of a `tokenizers.Tokenizer` without added tokens; `Unfit` where its ids could be others.
+class Kind(NamedTuple):
+    """A library that encodes text. Each function raises `Unfit` where it cannot serve."""
+
+    name: str
+    version: Callable[[], str]
+    table: Callable[[Settings], Table]
+    encoder: Callable[[Any, Settings, Table], Callable[[str], list[int]]]
+
+
+# The fastest first.
+KINDS = tuple(
+    Kind(module.NAME, module.version, module.table, module.encoder)
+    for module in (with_gigatoken, with_tiktoken)
+)
+
+
+def fast_engine(tokenizer: Any, kinds: Sequence[Kind] = KINDS) -> FastEngine:
+    """The first kind of engine that fits a `tokenizers.Tokenizer` without added tokens; `Unfit` with every reason.
 
     The first call for a vocabulary on a machine takes seconds, later ones about one.
     """
-    tiktoken = _tiktoken()
     settings: str = tokenizer.to_str()
-    key = _key(settings, tiktoken)
-    with _lock:
-        found = _engines.get(key)
-        if found is None:
-            found = _engines[key] = _made(tokenizer, json.loads(settings), key, tiktoken)
-        return found
+    reasons: list[str] = []
+    for kind in kinds:
+        try:
+            with _lock:
+                return _shared(tokenizer, settings, kind)
+        except Unfit as unfit:
+            if unfit.reason not in reasons:
+                reasons.append(unfit.reason)
+    raise Unfit("; ".join(reasons))
 
 
-def _tiktoken() -> Any:
-    try:
-        return importlib.import_module("tiktoken")
-    except ImportError:
-        raise Unfit('tiktoken is not installed: pip install "templc[fast]"') from None
+def _shared(tokenizer: Any, settings: str, kind: Kind) -> FastEngine:
+    key = _key(settings, kind)
+    found = _engines.get(key)
+    if found is None:
+        found = _engines[key] = _made(tokenizer, json.loads(settings), key, kind)
+    return found
 
 
-def _key(settings: str, tiktoken: Any) -> str:
+def _key(settings: str, kind: Kind) -> str:
     tokenizers = importlib.import_module("tokenizers")
-    versions = (CHECKS, tiktoken.__version__, tokenizers.__version__, unicodedata.unidata_version)
+    library = (kind.name, kind.version())
+    versions = (CHECKS, *library, tokenizers.__version__, unicodedata.unidata_version)
     return hashlib.sha256(f"{versions} {settings}".encode()).hexdigest()
 
 
-def _made(tokenizer: Any, settings: Mapping[str, Any], key: str, tiktoken: Any) -> FastEngine:
+def _made(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngine:
     verdict = store.read(key)
     if verdict is None:
         try:
-            return _tried(tokenizer, settings, key, tiktoken)
+            return _tried(tokenizer, settings, key, kind)
         except Unfit as unfit:
             store.write(key, Verdict(unfit.reason))
             raise
@@ -71,39 +91,37 @@ def _made(tokenizer: Any, settings: Mapping[str, Any], key: str, tiktoken: Any) 
         raise Unfit(verdict.reason)
     unused = frozenset(verdict.unused)
     table = Table(ranks_of(settings["model"]["vocab"], unused), unused)
-    return _engine(settings, table, verdict.strange, tiktoken)
+    encode = kind.encoder(tokenizer, settings, table)
+    return _engine(settings, table, verdict.strange, encode, kind)
 
 
-def _tried(tokenizer: Any, settings: Mapping[str, Any], key: str, tiktoken: Any) -> FastEngine:
+def _tried(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngine:
     _composes(settings["normalizer"])
-    one_pattern(settings["pre_tokenizer"])
-    table = merge_table(settings["model"])
-    engine = _engine(settings, table, "", tiktoken)
+    table = kind.table(settings)
+    encode = kind.encoder(tokenizer, settings, table)
+    engine = _engine(settings, table, "", encode, kind)
 
     def own(text: str) -> list[int]:
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
-    strange = trial(own, lambda text: engine.ids(text) or own(text), table.rare)
+    strange = trial(own, lambda text: engine.ids(text) or own(text), kind.name, table.rare)
     store.write(key, Verdict("", tuple(sorted(table.unused)), strange))
-    return _engine(settings, table, strange, tiktoken)
+    return _engine(settings, table, strange, encode, kind)
 
 
-def _engine(settings: Mapping[str, Any], table: Table, strange: str, tiktoken: Any) -> FastEngine:
-    try:
-        encoding = tiktoken.Encoding(
-            "templc",
-            pat_str=one_pattern(settings["pre_tokenizer"]),
-            mergeable_ranks=table.ranks,
-            special_tokens={},
-        )
-    except ValueError as error:
-        raise Unfit(f"tiktoken refuses the pattern ({str(error)[:200]})") from None
+def _engine(
+    settings: Settings,
+    table: Table,
+    strange: str,
+    encode: Callable[[str], list[int]],
+    kind: Kind,
+) -> FastEngine:
     compose = None
     if _composes(settings["normalizer"]):
         # The library's own: its Unicode data may be older than Python's.
         compose = importlib.import_module("tokenizers.normalizers").NFC().normalize_str
-    return FastEngine(encoding, table.ranks, compose=compose, strange=strange)
+    return FastEngine(encode, table.ranks, name=kind.name, compose=compose, strange=strange)
 
 
 def _composes(normalizer: Mapping[str, Any] | None) -> bool:

@@ -1,6 +1,6 @@
-"""A tiktoken encoding that stands for the text engine of a `tokenizers` tokenizer.
+"""Another library's encoder that stands for the text engine of a `tokenizers` tokenizer.
 
-Owns the choice, text by text, of what may go through tiktoken: not what it gave up on, and not characters whose class
+Owns the choice, text by text, of what may go through it: not what it gave up on, and not characters whose class
 or composition the two might see differently. For those the answer is None, and the caller asks the other engine.
 
     engine.ids("hello")              ->  [14990]
@@ -15,27 +15,30 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FastEngine:
-    """Text to ids. compose: brings text to NFC, None where text stays. Safe to call from several threads.
+    """Text to ids. name: of the library that encodes. encode: its function. Safe to call from several threads.
 
+    compose: brings text to NFC, None where text stays. strange: characters that the two see differently.
     Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
     are left to the other engine, and those that only Python knows compose with nothing.
     """
 
     def __init__(
         self,
-        encoding: Any,
+        encode: Callable[[str], list[int]],
         ranks: Mapping[bytes, int],
         *,
+        name: str,
         compose: Callable[[str], str] | None,
         strange: str,
     ) -> None:
-        self._encode = encoding.encode_ordinary
+        self.name = name
+        self._encode = encode
         self._sizes = array("H", bytes(2 * (max(ranks.values()) + 1)))
         for token, rank in ranks.items():
             self._sizes[rank] = len(token)
@@ -53,7 +56,7 @@ class FastEngine:
             if self._compose is not None and not unicodedata.is_normalized("NFC", text):
                 text = self._compose(text)
         try:
-            return self._encode(text)  # type: ignore[no-any-return]
+            return self._encode(text)
         except BaseException as error:
             _gave_up(error)
             return None
@@ -70,7 +73,7 @@ class FastEngine:
             if self._compose is not None and not unicodedata.is_normalized("NFC", text):
                 return None
         try:
-            ids: list[int] = self._encode(text)
+            ids = self._encode(text)
         except BaseException as error:
             _gave_up(error)
             return None
@@ -109,9 +112,9 @@ class FastEngine:
 
 
 def _gave_up(error: BaseException) -> None:
-    """Raise the error again unless tiktoken gave up on a text.
+    """Raise the error again unless the library gave up on a text.
 
-    Its patterns run out of stack on very long runs: a ValueError or, by release, a Rust panic.
+    The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic.
     """
     if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
         raise error

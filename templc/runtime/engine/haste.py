@@ -58,4 +58,5 @@ class Haste:
 
     def words(self) -> str:
         """Which engine encodes text, and why not the fast one."""
-        return "tiktoken" if self.made() is not None else f"tokenizers ({self._reason})"
+        made = self.made()
+        return f"tokenizers ({self._reason})" if made is None else made.name

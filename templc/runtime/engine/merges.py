@@ -42,11 +42,7 @@ class Table(NamedTuple):
 
 def merge_table(model: Mapping[str, Any]) -> Table:
     """From the JSON of a BPE model; `Unfit` where tiktoken would merge otherwise."""
-    if model["type"] != "BPE":
-        raise Unfit(f"the model is {model['type']}, not BPE")
-    for name, neutral in _NEUTRAL.items():
-        if model.get(name) not in neutral:
-            raise Unfit(f"the model has {name}={model[name]!r}")
+    is_plain_bpe(model)
     vocabulary: Mapping[str, int] = model["vocab"]
     merges: list[Any] = [tuple(pair) for pair in model["merges"]]
     known = byte_of_character()
@@ -61,6 +57,15 @@ def merge_table(model: Mapping[str, Any]) -> Table:
     unused = frozenset(vocabulary[text] for text in apart) - {vocabulary[text] for text in whole}
     rare = tuple(bytes([known[character] for character in text]) for text in whole)
     return Table(ranks_of(vocabulary, unused), unused, rare)
+
+
+def is_plain_bpe(model: Mapping[str, Any]) -> None:
+    """`Unfit` for another model, or for one with settings that only `tokenizers` has."""
+    if model["type"] != "BPE":
+        raise Unfit(f"the model is {model['type']}, not BPE")
+    for name, neutral in _NEUTRAL.items():
+        if model.get(name) not in neutral:
+            raise Unfit(f"the model has {name}={model[name]!r}")
 
 
 def ranks_of(vocabulary: Mapping[str, int], unused: frozenset[int]) -> dict[bytes, int]:

@@ -29,12 +29,8 @@ Step = Mapping[str, Any]
 
 def one_pattern(pre_tokenizer: Step | None) -> str:
     """The pattern for tiktoken; `Unfit` with the reason where there is none."""
-    steps = list(_steps(pre_tokenizer))
-    if not steps or steps[-1]["type"] != "ByteLevel":
-        raise Unfit("the pre-tokenizer does not end in bytes")
+    steps = byte_steps(pre_tokenizer)
     last = steps.pop()
-    if last.get("add_prefix_space"):
-        raise Unfit("the pre-tokenizer puts a blank before the first word")
     if last.get("use_regex", True):
         steps.append({"type": "Split", "pattern": {"Regex": GPT2}, "behavior": "Isolated"})
     if not steps:
@@ -47,6 +43,16 @@ def one_pattern(pre_tokenizer: Step | None) -> str:
             return pattern
         case _, behavior, invert:
             raise Unfit(f"the pre-tokenizer splits with behavior {behavior}, invert {invert}")
+
+
+def byte_steps(pre_tokenizer: Step | None) -> list[Step]:
+    """The steps in order; `Unfit` unless the last one turns words into bytes and adds nothing."""
+    steps = list(_steps(pre_tokenizer))
+    if not steps or steps[-1]["type"] != "ByteLevel":
+        raise Unfit("the pre-tokenizer does not end in bytes")
+    if steps[-1].get("add_prefix_space"):
+        raise Unfit("the pre-tokenizer puts a blank before the first word")
+    return steps
 
 
 def _steps(step: Step | None) -> Iterator[Step]:

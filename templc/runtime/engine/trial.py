@@ -4,7 +4,7 @@ Owns the texts: every assigned character (of the large uniform blocks a sample) 
 apostrophe, and random strings of pieces that tokenizers disagree about. A character that makes a difference is left
 to the tokenizer's own engine; many of them, or any other difference, mean that the fast engine is not used.
 
-    trial(own, fast)  ->  "\\u1c89\\ua7cb"     the strange characters
+    trial(own, fast, "tiktoken")  ->  "\\u1c89\\ua7cb"     the strange characters
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ _PIECES = (
 )  # fmt: skip
 
 
-def trial(own: Encode, fast: Encode, rare: Sequence[bytes] = ()) -> str:
-    """The characters that make a difference; `Unfit` where that is not all. rare: words to try one by one."""
-    strange = "".join(_strange(own, fast))
+def trial(own: Encode, fast: Encode, name: str, rare: Sequence[bytes] = ()) -> str:
+    """The characters that make a difference; `Unfit` where that is not all.
+
+    name: of the fast engine. rare: words to try one by one.
+    """
+    strange = "".join(_strange(own, fast, name))
     words = (word.decode("utf-8", "ignore") for word in rare)
     around = (f"{w} {w}{w}{w}\na{w}b {w[1:]}{w} {w}{w[:-1]}" for w in words)
     for text in chain(hostile_strings(STRINGS), around):
         if set(text).isdisjoint(strange) and own(text) != fast(text):
-            raise Unfit(f"tiktoken gives other ids for {text!r}")
+            raise Unfit(f"{name} gives other ids for {text!r}")
     return strange
 
 
@@ -53,7 +56,7 @@ def hostile_strings(count: int, seed: int = 0) -> Iterator[str]:
         yield "".join(dice.choices(_PIECES, k=dice.randint(1, 12)))
 
 
-def _strange(own: Encode, fast: Encode) -> list[str]:
+def _strange(own: Encode, fast: Encode, name: str) -> list[str]:
     found: list[str] = []
     some: list[str] = []
     for character in _characters():
@@ -62,7 +65,7 @@ def _strange(own: Encode, fast: Encode) -> list[str]:
             found += _differing(some, own, fast)
             some = []
             if len(found) > MOST_STRANGE:
-                raise Unfit("tiktoken sees too many characters otherwise")
+                raise Unfit(f"{name} sees too many characters otherwise")
     return found + _differing(some, own, fast)
 
 

@@ -1,0 +1,115 @@
+"""The first kind of engine: gigatoken, which reads the settings of a `tokenizers` tokenizer itself.
+
+It knows the pre-tokenizers of many vocabularies by name and refuses others. It keeps every word that it has met, so
+what it keeps is thrown away when it has become large.
+
+    encoder(tokenizer, settings, table)("hello")  ->  [14990]
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from templc.runtime.engine.merges import Table, is_plain_bpe, ranks_of
+from templc.runtime.engine.pattern import byte_steps
+from templc.runtime.engine.reasons import Unfit
+from templc.runtime.token_bytes import byte_of_character
+
+NAME = "gigatoken"
+# Made anew when it has read so many characters and the process has grown by so many bytes since it was made.
+CHARACTERS = 32_000_000
+GROWTH = 128 << 20
+_STATM = Path("/proc/self/statm")
+
+
+def version() -> str:
+    """Of the library; `Unfit` where there is none."""
+    try:
+        importlib.import_module("gigatoken.gigatoken_rs")
+        return metadata.version(NAME)
+    except ImportError:
+        raise Unfit('gigatoken is not installed: pip install "templc[fast]"') from None
+
+
+def table(settings: Mapping[str, Any]) -> Table:
+    """The entries of the vocabulary; `Unfit` where gigatoken would not see what else the settings ask for."""
+    model = settings["model"]
+    is_plain_bpe(model)
+    byte_steps(settings["pre_tokenizer"])
+    vocabulary: Mapping[str, int] = model["vocab"]
+    known = byte_of_character()
+    unused = frozenset(id for text, id in vocabulary.items() if not known.keys() >= set(text))
+    return Table(ranks_of(vocabulary, unused), unused, tuple(_whole_words(model)))
+
+
+def encoder(
+    tokenizer: Any, settings: Mapping[str, Any], table: Table
+) -> Callable[[str], list[int]]:
+    """Text to ids, without normalisation; `Unfit` where gigatoken knows no such tokenizer."""
+    return Renewed(lambda: _made(json.loads(tokenizer.to_str())), _made(settings))
+
+
+class Renewed:
+    """An encoder that is made anew before the words that it keeps fill the memory.
+
+    Safe to call from several threads.
+    """
+
+    def __init__(self, make: Callable[[], Any], first: Any) -> None:
+        self._make = make
+        self._start(first)
+
+    def __call__(self, text: str) -> list[int]:
+        self._left -= len(text)
+        if self._left < 0:
+            self._renew()
+        return self._encode(text).tolist()  # type: ignore[no-any-return]
+
+    def _start(self, made: Any) -> None:
+        self._encode = made.encode
+        self._left = CHARACTERS
+        self._size = resident()
+
+    def _renew(self) -> None:
+        self._left = CHARACTERS
+        if not resident() or resident() > self._size + GROWTH:
+            self._start(self._make())
+
+
+def resident() -> int:
+    """Bytes of memory that the process holds; 0 where the system does not tell."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def _made(settings: Mapping[str, Any]) -> Any:
+    bare = {**settings, "added_tokens": [], "normalizer": None, "post_processor": None}
+    load = importlib.import_module("gigatoken.gigatoken_rs").load_hf_json
+    try:
+        return load(json.dumps(bare))
+    except (
+        Exception
+    ) as error:  # of several types: it names what it cannot do, which is all that counts
+        first = str(error).partition("\n")[0][:120]
+        raise Unfit(f"gigatoken refuses the tokenizer ({first})") from None
+
+
+def _whole_words(model: Mapping[str, Any]) -> list[bytes]:
+    """Entries that no merge makes, where they are taken as whole words."""
+    if not model.get("ignore_merges"):
+        return []
+    known = byte_of_character()
+    made = {"".join(pair) for pair in model["merges"]}
+    return [
+        bytes([known[character] for character in text])
+        for text in model["vocab"]
+        if len(text) > 1 and text not in made and known.keys() >= set(text)
+    ]

@@ -1,0 +1,46 @@
+"""The second kind of engine: tiktoken, given the entries of the vocabulary and one pattern.
+
+encoder(tokenizer, settings, table)("hello")  ->  [14990]
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from templc.runtime.engine.merges import Table, merge_table
+from templc.runtime.engine.pattern import one_pattern
+from templc.runtime.engine.reasons import Unfit
+
+NAME = "tiktoken"
+
+
+def version() -> str:
+    """Of the library; `Unfit` where there is none."""
+    try:
+        return importlib.import_module(NAME).__version__  # type: ignore[no-any-return]
+    except ImportError:
+        raise Unfit('tiktoken is not installed: pip install "templc[fast]"') from None
+
+
+def table(settings: Mapping[str, Any]) -> Table:
+    """The entries of the vocabulary; `Unfit` where tiktoken would cut or merge otherwise."""
+    one_pattern(settings["pre_tokenizer"])
+    return merge_table(settings["model"])
+
+
+def encoder(
+    tokenizer: Any, settings: Mapping[str, Any], table: Table
+) -> Callable[[str], list[int]]:
+    """Text to ids, without normalisation; `Unfit` where tiktoken refuses the pattern."""
+    try:
+        encoding = importlib.import_module(NAME).Encoding(
+            "templc",
+            pat_str=one_pattern(settings["pre_tokenizer"]),
+            mergeable_ranks=table.ranks,
+            special_tokens={},
+        )
+    except ValueError as error:
+        raise Unfit(f"tiktoken refuses the pattern ({str(error)[:200]})") from None
+    return encoding.encode_ordinary  # type: ignore[no-any-return]
