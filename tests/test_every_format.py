@@ -10,6 +10,7 @@ import pytest
 
 import templc
 from templc.runtime.errors import TemplcError
+from templc.runtime.messages import Reader
 from tests.support.formats import FORMATS
 
 ARGUMENTS = {"city": "São Paulo", "days": 2, "exact": True, "tags": ["a", "b"], "more": {"x": "y"}}
@@ -107,3 +108,20 @@ def test_an_unfinished_answer_keeps_its_last_space(name: str) -> None:
     begun = {"role": "assistant", "content": "So: "}
     found = text(name, [USER, begun], continue_final_message=True)
     assert found is not None and found.endswith("So: ")
+
+
+@pytest.mark.parametrize("as_template", [False, True], ids=["strict", "as_template"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_role_and_a_text_are_read_as_any_message_is(name: str, as_template: bool) -> None:
+    rules = templc.get_renderer(name).rules
+    inline = rules.inline_reasoning
+    thought = f"{inline.open}x{inline.close} y " if inline else ""
+    taken = 0
+    for role in ("user", "assistant", "system", "tool", "other"):
+        for content in ("", " a\n", thought):
+            raw = {"role": role, "content": content}
+            found = Reader(rules, as_template).plain(raw)
+            taken += found is not None
+            # one key more, which says nothing, leads past the short way
+            assert found in (None, Reader(rules, as_template).read({**raw, "name": None}, 0))
+    assert taken or rules.content

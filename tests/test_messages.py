@@ -16,8 +16,8 @@ from templc.runtime.messages import (
     Message,
     MessageRules,
     Reader,
-    read_tools,
 )
+from templc.runtime.tools import read_tools
 
 
 def read(raw: object, *, as_template: bool = False) -> Message:

@@ -50,7 +50,9 @@ The stages, in order:
 @click.option(
     "--stage", type=click.Choice(list(PRINTERS)), help="Print this stage of the compiler instead."
 )
-@click.option("--engine", is_flag=True, help="Print what encodes text, and why it is not a faster library.")
+@click.option(
+    "--engine", is_flag=True, help="Print what encodes text, and why it is not a faster library."
+)
 @click.option("--html", metavar="FILE", help="Write a page that shows id and origin of each token.")
 @click.option(
     "--lines",

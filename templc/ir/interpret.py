@@ -15,9 +15,10 @@ from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
 from templc.model import expr, spec
 from templc.runtime.encoders import tool_parameters, tool_text
 from templc.runtime.errors import MessageError
-from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader, read_tools
+from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader
 from templc.runtime.options import Option, checked
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.tools import read_tools
 
 
 def message_rules(rules: spec.MessageRules) -> MessageRules:

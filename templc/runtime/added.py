@@ -63,6 +63,10 @@ class Cut(NamedTuple):
     at: int
 
 
+# As `Cut(...)`, in half the time.
+_new = tuple.__new__
+
+
 class Matcher:
     """Finds a fixed set of added tokens."""
 
@@ -118,7 +122,7 @@ class Matcher:
         for start, end in stretches:
             for match in self.find(text[start:end]):
                 at = start + match.start
-                cut = Cut(at, start + match.end, match.token.id, at)
+                cut = _new(Cut, (at, start + match.end, match.token.id, at))
                 if not self._flagged:
                     cuts.append(cut)
                 elif not (match.token.single_word and _inside_word(cut, text)):

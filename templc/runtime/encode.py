@@ -119,8 +119,7 @@ def _counted(
     counts = [0] * len(starts)
     ends = [*starts[1:], len(text) + 1]
     zone = done = 0
-    for cut in (*cuts, Cut(len(text), len(text), -1, len(text))):
-        start = cut.start
+    for start, end, token, at in (*cuts, Cut(len(text), len(text), -1, len(text))):
         if start > done:
             while ends[zone] <= done:
                 zone += 1
@@ -135,12 +134,12 @@ def _counted(
                 for place, share in enumerate(shares, zone):
                     counts[place] += share
             ids += found
-        if cut.id >= 0:
-            while ends[zone] <= cut.at:
+        if token >= 0:
+            while ends[zone] <= at:
                 zone += 1
-            ids.append(cut.id)
+            ids.append(token)
             counts[zone] += 1
-        done = cut.end
+        done = end
     return ids, counts
 
 

@@ -220,8 +220,8 @@ class _Extension:
         return cut(now, len(before)) if after.startswith(before) and self._bare() else None
 
     def _head(self, messages: Sequence[Message]) -> list[Piece]:
-        systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
-        out = Writer(self.state.tools, self.state.lead, fold.hoisted(self.renderer, systems))
+        gathered = fold.hoisted(self.renderer, messages)
+        out = Writer(self.state.tools, self.state.lead, gathered)
         self.renderer.parts["head"](self.renderer, out, fold.PROMPT, None, None)
         return out.pieces
 

@@ -167,19 +167,17 @@ def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     """A writer that has written the head."""
     messages = turns.messages
     leads = bool(messages) and messages[0].role == "system"
-    systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
-    gathered = hoisted(renderer, systems)
+    gathered = hoisted(renderer, messages)
     out = Writer(tools, messages[0] if leads else None, gathered)
     renderer.parts["head"](renderer, out, PROMPT, None, None)
     return out
 
 
-def hoisted(
-    renderer: Renderer, systems: tuple[tuple[int, Message], ...]
-) -> tuple[tuple[int, Message], ...]:
-    """The system messages that the head walks: all, only the last one, or none."""
+def hoisted(renderer: Renderer, messages: Sequence[Message]) -> tuple[tuple[int, Message], ...]:
+    """The system messages that the head walks, each with its place: all, only the last one, or none."""
     if not renderer.info.hoisting:
         return ()
+    systems = tuple((at, m) for at, m in enumerate(messages) if m.role == "system")
     return systems[-1:] if renderer.info.replacing else systems
 
 

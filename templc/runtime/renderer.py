@@ -22,7 +22,7 @@ from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
-from templc.runtime.messages import Message, MessageRules, Reader, read_tools
+from templc.runtime.messages import Message, MessageRules, Reader
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
@@ -33,6 +33,7 @@ from templc.runtime.signature import Part, continues_prompt, responding, takes, 
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
+from templc.runtime.tools import read_tools
 from templc.runtime.trajectory import Trajectory
 from templc.runtime.writer import Writer
 

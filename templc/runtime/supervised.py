@@ -19,9 +19,10 @@ from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import OptionError
 from templc.runtime.history import Node, State, chain, emission, first_change
-from templc.runtime.messages import Message, read_tools
+from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.tokens import Tokens
+from templc.runtime.tools import read_tools
 from templc.runtime.waiting import Waiting
 from templc.runtime.writer import Writer
 

@@ -28,6 +28,7 @@ TEXT = (
 )
 WORDS = TEXT.split()
 ROUNDS = 15
+LEAST = 0.005
 
 
 class Family(NamedTuple):
@@ -77,16 +78,26 @@ def conversation(
 
 
 def ratio(base: Work, work: Work, rounds: int = ROUNDS) -> float:
-    """The time of `work` over that of `base`: the median of pairs."""
+    """The time of `work` over that of `base`: the median of pairs.
+
+    What takes less than `LEAST` seconds is run so often in a row that it takes about that long.
+    """
+    often = [max(1, round(LEAST / seconds(one, 1))) for one in (base, work)]
     found = []
     for _ in range(rounds):
-        times = []
-        for one in (base, work):
-            begin = time.perf_counter()
-            one()
-            times.append(time.perf_counter() - begin)
-        found.append(times[1] / times[0])
+        first, second = (
+            seconds(one, times) for one, times in zip((base, work), often, strict=True)
+        )
+        found.append(second / first)
     return statistics.median(found)
+
+
+def seconds(work: Work, times: int) -> float:
+    """The seconds of one run, over `times` runs in a row."""
+    begin = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - begin) / times
 
 
 def others(family: Family, messages: list[dict[str, Any]]) -> dict[str, Work]:
@@ -163,8 +174,7 @@ def rows(family: Family) -> list[tuple[str, dict[str, float]]]:
             "bare engine": lambda t=text: codec.plain(t),  # type: ignore[misc]
             **others(family, messages),
         }
-        rounds = ROUNDS * (10 if len(text) < 1000 else 1)
-        found.append((kind, {name: ratio(scale, work, rounds) for name, work in works.items()}))
+        found.append((kind, {name: ratio(scale, work) for name, work in works.items()}))
     return [*found, *_turn_by_turn(family, renderer, own), *_parsing(family, renderer, own)]
 
 

@@ -22,10 +22,10 @@ from templc.runtime.codec import codec_of
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError
 from templc.runtime.extend import cut
-from templc.runtime.messages import read_tools
 from templc.runtime.parser.grammar import Anchor, Calls, Either, If, Item, Response
 from templc.runtime.pieces import Piece
 from templc.runtime.renderer import Renderer
+from templc.runtime.tools import read_tools
 from templc.runtime.writer import Writer
 from tests.support import vocabularies
 from tests.support.formats import program

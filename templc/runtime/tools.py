@@ -1,0 +1,40 @@
+"""Tool declarations, made into the one form that renderers read.
+
+read_tools([{"name": "f"}])  ->  ({"type": "function", "function": {"name": "f"}},)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from templc.runtime.aliases import as_mapping
+from templc.runtime.errors import MessageError
+
+
+def read_tools(tools: object, *, as_template: bool = False) -> tuple[Mapping[str, Any], ...] | None:
+    """Tool declarations in the OpenAI form `{"type": "function", "function": {...}}`; flat ones are wrapped."""
+    if tools is None:
+        return None
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise MessageError("tools is not a list", field="tools")
+    return tuple(
+        _tool(as_mapping(tool, "tool"), number, as_template) for number, tool in enumerate(tools)
+    )
+
+
+def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[str, Any]:
+    if as_template:
+        return tool
+    function = tool.get("function", tool)
+    if (
+        not isinstance(function, Mapping)
+        or not isinstance(function.get("name"), str)
+        or not function["name"]
+    ):
+        raise MessageError(
+            f"tool {number} has no name",
+            field="tools",
+            help='give {"type": "function", "function": {"name": ..., "parameters": ...}} or the inner part',
+        )
+    return tool if "function" in tool else {"type": "function", "function": tool}
