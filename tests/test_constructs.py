@@ -14,8 +14,9 @@ import pytest
 
 from templc.cli.inputs import option_values
 from templc.demo import vocabulary
+from templc.ir.interpret import Interpreter
 from templc.ir.settings import telling
-from templc.pipeline import compile_source
+from templc.pipeline import compile_source, load_class
 from templc.runtime.errors import OptionError
 from templc.runtime.options import Option
 from templc.source.span import Source
@@ -168,6 +169,46 @@ def test_parts_are_counted_on_where_a_conversation_is_extended() -> None:
     new = renderer.extend(pickle.loads(pickle.dumps(old)), [USER, parts("video", "image")])
     assert new.text == "<|im_end|><u><|im_end|><V2;P2:I>A"
     assert renderer.extend(old, [USER, parts("image")]).text == "<|im_end|><u><|im_end|><P2:I>A"
+
+
+LABELLED = """\
+options:
+  numbered: {type: bool, default: false, doc: parts have numbers}
+messages:
+  lists: join
+  part_text: strip
+  parts: {image: "I", image_url: "I", video: "V"}
+  labels: {when: numbered, parts: {image: "P{index}:", image_url: "p{index}:"}}
+roles:
+  user: "<|im_end|><${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, "<|im_end|><I t VI><|im_end|><I>"),
+        ({"numbered": True}, "<|im_end|><P1:I t Vp2:I><|im_end|><P3:I>"),
+    ],
+)
+def test_labels_stand_in_front_of_parts_while_their_option_is_on(
+    options: dict[str, Any], wanted: str
+) -> None:
+    first, second = parts("image", "text", "video", "image_url"), parts("image")
+    first["content"][1]["text"] = " t "
+    assert text(LABELLED, [first, second], **options) == wanted
+    renderer = pickle.loads(pickle.dumps(made(LABELLED, **options)[0]))
+    assert renderer.render_text([first, second]).startswith(wanted)
+
+
+def test_texts_of_parts_are_stripped_as_the_template_does_it_only() -> None:
+    compilation = compile_source(Source("small.yaml", HEAD + LABELLED))
+    strict = load_class(compilation)(unsupported="as_template")
+    chat = [{"role": "user", "content": [" a ", {"type": "text", "text": "b "}]}]
+    assert text(LABELLED, chat) == "<|im_end|>< a b >"
+    for one in (strict, Interpreter(compilation.checked(), True)):
+        assert one.render_text(chat, add_generation_prompt=False) == "<|im_end|><ab>"
 
 
 # options that are numbers

@@ -173,6 +173,43 @@ def test_interpreter_and_generated_code_agree(name: str) -> None:
                 assert _pieces(renderer, case) == _pieces(oracle, case)
 
 
+WITH_PARTS = tuple(name for name in FORMATS if program(name).rules.parts)
+LABELLED = tuple(name for name in WITH_PARTS if program(name).rules.labelled)
+
+
+def media(*kinds: str, role: str = "user") -> dict[str, Any]:
+    """A message of parts; those of text have blanks at both ends."""
+    parts = [{"type": kind, kind: "x" if kind != "text" else " t "} for kind in kinds]
+    return {"role": role, "content": parts}
+
+
+@pytest.mark.parametrize("name", WITH_PARTS)
+def test_media_are_those_of_the_template(name: str) -> None:
+    """Every two kinds of parts with text between them, with labels and without, over two messages of a user."""
+    rules = program(name).rules
+    answer = {"role": "assistant", "content": "a"}
+    switched: list[dict[str, object]] = [{rules.labelled: True}] if rules.labelled else []
+    for options in ({}, *switched):
+        ours = get_renderer(name, unsupported="as_template", **fixed(name), **options)
+        for first, second in itertools.product([kind for kind, _ in rules.parts], repeat=2):
+            for chat in ([media(first)], [media(first, "text", second), answer, media(second)]):
+                given = ours.render_text(chat, add_generation_prompt=True)
+                assert given == template(name).render(chat, add_generation_prompt=True, **options)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", LABELLED)
+def test_labels_of_media_are_counted_over_all_messages(name: str) -> None:
+    asked = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
+    called = {"role": "assistant", "content": "", "tool_calls": [asked]}
+    result = {**media("image", "text", "image_url", role="tool"), "tool_call_id": "c1"}
+    chat = [media("image", "video"), called, result, media("video")]
+    ours = get_renderer(name, unsupported="as_template", add_vision_id=True)
+    text = ours.render_text(chat)
+    assert text == template(name).render(chat, add_generation_prompt=True, add_vision_id=True)
+    assert "Picture 3: " in text and "Video 2: " in text and "Picture 4" not in text
+
+
 def _pieces(renderer: Any, case: Case) -> object:
     try:
         found = renderer.pieces(

@@ -37,6 +37,9 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
         call_id=rules.call_id,
         calls=rules.calls,
         roles=dict(rules.roles),
+        labels=dict(rules.labels),
+        labelled=rules.labelled,
+        part_text=rules.part_text,
     )
 
 
@@ -85,9 +88,6 @@ class Interpreter:
         add_generation_prompt: bool = False,
     ) -> list[Piece]:
         """The pieces of a conversation."""
-        reader = Reader(message_rules(self.program.rules), self.as_template)
-        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
-        declared = read_tools(tools, as_template=self.as_template)
         options = {
             **checked(
                 self.program.format,
@@ -97,6 +97,9 @@ class Interpreter:
             ),
             "as_template": self.as_template,
         }
+        reader = Reader(message_rules(self.program.rules).under(options), self.as_template)
+        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
+        declared = read_tools(tools, as_template=self.as_template)
         return _Run(self.program, read, declared, options, add_generation_prompt).pieces()
 
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from templc.model import spec
 from templc.model.fields import Fields
 from templc.model.filters import FILTERS
-from templc.model.names import taken
-from templc.model.scope import Used
+from templc.model.names import listed, taken
+from templc.model.scope import Scope, Used
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
 from templc.source.nodes import Node, ScalarNode
@@ -100,7 +100,7 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
+def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRules:
     """What is done to messages before anything is read."""
     inline = fields.child("inline_reasoning")
     lists = fields.node("lists")
@@ -125,12 +125,51 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
         call_id=_call_id(fields, problems),
         calls=fields.text("calls") or "all",  # type: ignore[arg-type]
         roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
+        labels=_labels(fields, problems),
+        labelled=_labelled(fields.child("labels"), scope, problems),
+        part_text=_filter(fields, problems, "part_text"),
     )
 
 
-def _filter(fields: Fields, problems: Problems) -> str:
-    """The filter named under `content`: one on text, without an argument."""
-    name, node = fields.text("content"), fields.node("content")
+def _labels(fields: Fields, problems: Problems) -> tuple[tuple[str, str], ...]:
+    """The texts in front of parts, each of a kind that is written."""
+    parts, found = [name for name, _ in fields.child("parts").pairs()], []
+    labels = fields.child("labels").child("parts")
+    for name, node in labels.scalars():
+        found.append((name, node.value))
+        if name not in parts:
+            close = suggest(name, parts)
+            problems.error(
+                "unknown-name",
+                f"no part of type `{name}` is written",
+                labels.key_span(name) or node.span,
+                label="not under `parts`",
+                helps=(f"did you mean `{close}`?" if close else f"there are {listed(parts)}",),
+            )
+    return tuple(found)
+
+
+def _labelled(labels: Fields, scope: Scope, problems: Problems) -> str:
+    """The option that switches labels on."""
+    name, node = labels.text("when"), labels.node("when")
+    option = scope.options.get(name)
+    scope.used.options.add(name)
+    if node is not None and (option is None or option.type != "bool"):
+        flags = [one.name for one in scope.options.values() if one.type == "bool"]
+        close = suggest(name, flags)
+        problems.error(
+            "unknown-name" if option is None else "bad-option",
+            f"there is no option `{name}`" if option is None else f"`{name}` is not true or false",
+            node.span,
+            label="labels need an option that is a bool",
+            helps=(f"did you mean `{close}`?" if close else "declare it under `options`",),
+        )
+    return name
+
+
+def _filter(fields: Fields, problems: Problems, key: str = "content") -> str:
+    """The filter named under `key`: one on text, without an argument."""
+    name, node = fields.text(key), fields.node(key)
     usable = [row.name for row in FILTERS.values() if row.takes == "text" and not row.argument]
     if node is None or name in usable:
         return name

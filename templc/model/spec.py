@@ -153,7 +153,10 @@ class InlineReasoning:
 
 @dataclass(frozen=True, slots=True)
 class MessageRules:
-    """What is done to messages before anything is read."""
+    """What is done to messages before anything is read.
+
+    `labels` stand in front of parts, by type, while the option `labelled` is true.
+    """
 
     content: str = ""
     inline_reasoning: InlineReasoning | None = None
@@ -164,6 +167,9 @@ class MessageRules:
     call_id: str = ""
     calls: OneOf["all", "first"] = "all"
     roles: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    labelled: str = ""
+    part_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

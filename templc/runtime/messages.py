@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -18,20 +18,10 @@ from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import join_parts
 from templc.runtime.spelled import holds, spells
-from templc.runtime.text import Verbatim, to_json
+from templc.runtime.text import FILTERS, Verbatim, to_json
 from templc.runtime.waiting import Asked, Waiting
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_FILTERS = {
-    "": lambda text: text,
-    "strip": str.strip,
-    "lstrip": str.lstrip,
-    "rstrip": str.rstrip,
-    "strip_newlines": lambda text: text.strip("\n"),
-    "lstrip_newlines": lambda text: text.lstrip("\n"),
-    "rstrip_newlines": lambda text: text.rstrip("\n"),
-    "capitalize": str.capitalize,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +120,10 @@ class InlineReasoning:
 
 @dataclass(frozen=True, slots=True)
 class MessageRules:
-    """What a format does to messages before it reads them; see the spec key `messages`."""
+    """What a format does to messages before it reads them; see the spec key `messages`.
+
+    `labels` stand in front of parts while the option `labelled` is true.
+    """
 
     content: str = ""
     inline_reasoning: InlineReasoning | None = None
@@ -141,6 +134,14 @@ class MessageRules:
     call_id: str = ""
     calls: str = "all"
     roles: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    labelled: str = ""
+    part_text: str = ""
+
+    def under(self, options: Mapping[str, object]) -> MessageRules:
+        """The rules with these options: without labels where they are off."""
+        off = self.labelled and not options[self.labelled]
+        return replace(self, labels={}, labelled="") if off else self
 
 
 @dataclass(slots=True)
@@ -176,7 +177,7 @@ class Reader:
             content, inline = self._split(content)
             reasoning = reasoning if inline is None else inline
         if self.rules.content:
-            content = _FILTERS[self.rules.content](content)
+            content = FILTERS[self.rules.content](content)
         if calls:
             left = tuple(Asked(call.id, call.name, call.number) for call in calls)
             ids = (*self.waiting.ids, *(call.id for call in calls))
@@ -208,7 +209,9 @@ class Reader:
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
                 counts = dict(self.waiting.media)
-                joined = join_parts(content, self.rules.parts, found, self.rules.between, counts)
+                joined = join_parts(
+                    content, self.rules, found, counts, as_template=self.as_template
+                )
                 if counts:
                     self.waiting = self.waiting._replace(media=tuple(counts.items()))
                 return joined
@@ -240,7 +243,7 @@ class Reader:
             thought = before.rpartition(inline.open)[2]
         else:
             thought = before.rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
-        return _FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
+        return FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
 
     def _calls(self, raw: object, role: str) -> tuple[Call, ...]:
         if raw is None:
