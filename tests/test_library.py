@@ -21,7 +21,7 @@ from templc.ir.ops import Program
 from templc.ir.settings import telling
 from templc.pipeline import compile_path
 from templc.registry import get_renderer, list_formats
-from templc.runtime.errors import TemplcError
+from templc.runtime.errors import TemplcError, UnstableExtension
 from templc.verify import (
     CORE,
     SHAPES,
@@ -35,6 +35,7 @@ from templc.verify import (
 from templc.verify.report import Outcome, Report
 from templc.verify.shapes import TOOLS
 from tests.support import declared
+from tests.support.formats import fitting
 from tests.support.published import check_sha256, path_of
 from tests.support.vocabularies import backend
 
@@ -208,6 +209,26 @@ def test_labels_of_media_are_counted_over_all_messages(name: str) -> None:
     text = ours.render_text(chat)
     assert text == template(name).render(chat, add_generation_prompt=True, add_vision_id=True)
     assert "Picture 3: " in text and "Video 2: " in text and "Picture 4" not in text
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_PARTS if fitting(name)])
+def test_media_are_control_tokens_and_text_that_spells_them_is_not(name: str) -> None:
+    rules, tokenizer = program(name).rules, backend(fitting(name)[0])
+    ours = get_renderer(name, tokenizer, unsupported="as_template", **fixed(name))
+    kinds = [kind for kind, _ in rules.parts]
+    chat = [media(*kinds), {"role": "assistant", "content": "a"}, media("text", kinds[0], "text")]
+    tokens = ours.render(chat, add_generation_prompt=True)
+    whole = template(name).render(chat, add_generation_prompt=True)
+    assert list(tokens) == tokenizer.encode(whole, add_special_tokens=False).ids
+    placeholder = tokenizer.encode(rules.parts[0][1], add_special_tokens=False).ids
+    special = [id for id in placeholder if tokenizer.get_added_tokens_decoder().get(id)]
+    spelled = {"role": "user", "content": [{"type": "text", "text": rules.parts[0][1]}]}
+    assert not {*ours.render([spelled])} & {*special}
+    begun = ours.render(chat[:2])
+    try:
+        assert begun + ours.extend(begun, chat[2:]) == tokens
+    except UnstableExtension:
+        assert program(name).future
 
 
 def _pieces(renderer: Any, case: Case) -> object:

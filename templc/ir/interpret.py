@@ -246,9 +246,9 @@ class _Run:
             return
         message = self._message()
         weight = 1.0 if message is None or message.train is None else message.train
-        self.out.append(
-            Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0)
-        )
+        piece = Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0)
+        media = self.messages[owner].media if name == "content" and owner >= 0 else None
+        self.out += [piece] if media is None else media.split(piece)
 
     # values and conditions
 

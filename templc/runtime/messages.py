@@ -16,7 +16,7 @@ from typing import Any
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
-from templc.runtime.parts import join_parts
+from templc.runtime.parts import Joined, Media, join_parts
 from templc.runtime.spelled import holds, spells
 from templc.runtime.text import FILTERS, Verbatim, to_json
 from templc.runtime.waiting import Asked, Waiting
@@ -81,7 +81,8 @@ class Argument:
 class Message:
     """One message as renderers read it.
 
-    `parts`: content was a list that the published template does not read as text; `absent`: the fields that were
+    `parts`: content was a list that the published template does not read as text; `media`: what the format wrote in the
+    place of pictures and the like; `absent`: the fields that were
     missing or None; `train`: the message's own training weight, None when it says nothing. For a tool result,
     `answered`: the name of the function whose call it answers, `answered_number`: the number of that call,
     `caller_content`: the text next to it.
@@ -99,6 +100,7 @@ class Message:
     parts: bool = False
     absent: frozenset[str] = frozenset()
     train: float | None = None
+    media: Media | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,9 @@ class Reader:
         role = self.rules.roles.get(role, role)
         if not self.as_template:
             known_keys(raw, role)
-        content, parts, thought = self._content(raw.get("content", raw.get("value")), role)
-        reasoning = reasoning_of(raw, thought, strict=not self.as_template)
+        joined = self._content(raw.get("content", raw.get("value")), role)
+        content = joined.text
+        reasoning = reasoning_of(raw, joined.thought, strict=not self.as_template)
         calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
         if role == "assistant" and (reasoning is None or self._taken_over()):
             content, inline = self._split(content)
@@ -193,19 +196,20 @@ class Reader:
             answered=asked.name,
             answered_number=asked.number,
             caller_content=self.waiting.content if role == "tool" else "",
-            parts=parts,
+            parts=joined.unread,
+            media=joined.media,
             absent=_absent(raw, reasoning),
             train=_train(raw),
         )
 
-    def _content(self, content: object, role: str) -> tuple[str, bool, str | None]:
-        """Content as text, whether it is a list that the template does not read, and reasoning among its parts."""
+    def _content(self, content: object, role: str) -> Joined:
+        """Content as text, and what is known of its parts."""
         match content:
             case None:
                 # Where a template takes what is no text for nothing, missing content is no text either.
-                return "", self.as_template and self._lists(role) == "drop", None
+                return Joined("", self.as_template and self._lists(role) == "drop")
             case str():
-                return content, False, None
+                return Joined(content)
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
                 counts = dict(self.waiting.media)
