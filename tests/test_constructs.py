@@ -234,6 +234,55 @@ def test_a_number_is_compared_and_written(budget: int, head: str) -> None:
     assert text(BUDGET, [USER], budget=budget) == f"{head}<u|{budget}>"
 
 
+LISTED = """\
+options:
+  offered: {type: list, values: [web, python], doc: what there is}
+head:
+  - {when: offered, then: "T"}
+  - {when: offered contains "web", then: "(web)"}
+  - {when: offered contains "python", then: "(python)"}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "head"),
+    [
+        ([], ""),
+        (("web",), "T(web)"),
+        (["python", "web", "web"], "T(web)(python)"),
+        ({"python"}, "T(python)"),
+    ],
+)
+def test_a_list_holds_some_of_its_values(offered: Any, head: str) -> None:
+    assert text(LISTED, [USER], offered=offered) == f"{head}<u>"
+    assert text(LISTED, [USER]) == "<u>"
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "cure"),
+    [
+        ("web", "is 'web'", "a list of some of web, python"),
+        (["web", "shell"], "holds 'shell'", "some of web, python"),
+        ([["web"]], "holds ", "some of web, python"),
+        (None, "is None", "leave it out"),
+    ],
+)
+def test_a_value_that_is_no_such_list_is_refused(value: Any, message: str, cure: str) -> None:
+    with pytest.raises(OptionError, match="the option `offered`") as caught:
+        made(LISTED, offered=value)
+    assert message in str(caught.value) and cure in caught.value.help
+
+
+def test_a_list_counts_with_each_value_and_with_all() -> None:
+    program = compile_source(Source("small.yaml", HEAD + LISTED)).checked()
+    assert telling(program) == {"offered": (("web",), ("python",), ("web", "python"))}
+    known = {"offered": Option("list", (), values=("web", "python"))}
+    assert option_values(known, ["offered=web, python"]) == {"offered": ["web", "python"]}
+
+
 def test_what_may_make_a_difference_is_on_both_sides_of_each_number() -> None:
     program = compile_source(Source("small.yaml", HEAD + BUDGET)).checked()
     assert telling(program) == {"budget": (-1, 0, 1, 9, 10, 99, 100)}

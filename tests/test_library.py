@@ -73,7 +73,7 @@ def settings(name: str) -> Iterator[dict[str, object]]:
             case "bool":
                 yield from ({key: True}, {key: False})
                 flags[key] = option.default is not True
-            case "choice" | "int":
+            case "choice" | "int" | "list":
                 yield from ({key: value} for value in telling(program(name))[key])
             case "text":
                 yield {key: "some text"}

@@ -41,7 +41,7 @@ class Tables:
         if program.future:
             lines.add("future_type = Future")
         for name, option in program.options.items():
-            kind = option.type if option.type in ("bool", "int") else "str"
+            kind = {"bool": "bool", "int": "int", "list": "tuple[str, ...]"}.get(option.type, "str")
             unset = "" if option.default is not None and option.type != "token" else " | None"
             lines.add(f"{name}: {kind}{unset}")
 

@@ -14,7 +14,9 @@ from templc.model.spec import COMPARISONS, Option
 
 
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
-    """By option: both truths, every listed choice, numbers on both sides of each that is compared with; else none.
+    """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
+
+    There are none for texts, dates and tokens.
 
     A bool that no condition asks for has none either: it is about the labels of media, which count as content.
     """
@@ -31,6 +33,8 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return (True, False)
         case "choice":
             return option.values
+        case "list":
+            return (*((one,) for one in option.values), option.values)
         case "int":
             near = sorted(set(_edges(program, option.name)))
             return tuple(n for n in near if option.least is None or n >= option.least)

@@ -37,10 +37,18 @@ def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
 
 
 def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
+    if fields.text("type") == "list" and fields.node("default") is not None:
+        problems.error(
+            "bad-option",
+            f"the list `{name}` has a default",
+            fields.key_span("default") or fields.span,
+            label="it is empty unless the caller fills it",
+            helps=("remove it",),
+        )
     option = spec.Option(
         name,
         fields.text("type"),  # type: ignore[arg-type]
-        fields.constant("default"),
+        () if fields.text("type") == "list" else fields.constant("default"),
         fields.texts("values"),
         fields.text("bind"),  # type: ignore[arg-type]
         fields.text("otherwise"),
@@ -59,13 +67,13 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     """What is wrong with an option, the key that shows it, and the cure."""
     name, kind, default, values = option.name, option.type, option.default, option.values
     found = []
-    if kind == "choice" and not values:
+    if kind in ("choice", "list") and not values:
         found.append(
-            (f"the choice `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
+            (f"the {kind} `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
         )
-    if kind != "choice" and values:
+    if kind not in ("choice", "list") and values:
         found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
-    if option.otherwise and option.otherwise not in values:
+    if option.otherwise and (option.otherwise not in values or kind == "list"):
         cure = f"its values are {', '.join(values)}" if values else "only a choice has one"
         found.append((f"what `{name}` is otherwise is not one of its values", "otherwise", cure))
     if kind != "token" and option.bind:
@@ -76,7 +84,7 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     if kind != "int" and option.least is not None:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
     wanted = {"bool": bool, "int": int}.get(kind, str)
-    if default is not None and type(default) is not wanted:
+    if default is not None and kind != "list" and type(default) is not wanted:
         said = {bool: "true or false", int: "a whole number", str: "a text"}[wanted]
         cure = f'quote it: "{str(default).lower()}"' if wanted is str else f"write {said}"
         found.append((f"the default of `{name}` must be {said}", "default", cure))
