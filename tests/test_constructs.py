@@ -14,8 +14,9 @@ import pytest
 
 from templc.cli.inputs import option_values
 from templc.demo import vocabulary
+from templc.ir.interpret import Interpreter
 from templc.ir.settings import telling
-from templc.pipeline import compile_source
+from templc.pipeline import compile_source, load_class
 from templc.runtime.errors import OptionError
 from templc.runtime.options import Option
 from templc.source.span import Source
@@ -170,6 +171,46 @@ def test_parts_are_counted_on_where_a_conversation_is_extended() -> None:
     assert renderer.extend(old, [USER, parts("image")]).text == "<|im_end|><u><|im_end|><P2:I>A"
 
 
+LABELLED = """\
+options:
+  numbered: {type: bool, default: false, doc: parts have numbers}
+messages:
+  lists: join
+  part_text: strip
+  parts: {image: "I", image_url: "I", video: "V"}
+  labels: {when: numbered, parts: {image: "P{index}:", image_url: "p{index}:"}}
+roles:
+  user: "<|im_end|><${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, "<|im_end|><I t VI><|im_end|><I>"),
+        ({"numbered": True}, "<|im_end|><P1:I t Vp2:I><|im_end|><P3:I>"),
+    ],
+)
+def test_labels_stand_in_front_of_parts_while_their_option_is_on(
+    options: dict[str, Any], wanted: str
+) -> None:
+    first, second = parts("image", "text", "video", "image_url"), parts("image")
+    first["content"][1]["text"] = " t "
+    assert text(LABELLED, [first, second], **options) == wanted
+    renderer = pickle.loads(pickle.dumps(made(LABELLED, **options)[0]))
+    assert renderer.render_text([first, second]).startswith(wanted)
+
+
+def test_texts_of_parts_are_stripped_as_the_template_does_it_only() -> None:
+    compilation = compile_source(Source("small.yaml", HEAD + LABELLED))
+    strict = load_class(compilation)(unsupported="as_template")
+    chat = [{"role": "user", "content": [" a ", {"type": "text", "text": "b "}]}]
+    assert text(LABELLED, chat) == "<|im_end|>< a b >"
+    for one in (strict, Interpreter(compilation.checked(), True)):
+        assert one.render_text(chat, add_generation_prompt=False) == "<|im_end|><ab>"
+
+
 # options that are numbers
 
 BUDGET = """\
@@ -191,6 +232,55 @@ roles:
 )
 def test_a_number_is_compared_and_written(budget: int, head: str) -> None:
     assert text(BUDGET, [USER], budget=budget) == f"{head}<u|{budget}>"
+
+
+LISTED = """\
+options:
+  offered: {type: list, values: [web, python], doc: what there is}
+head:
+  - {when: offered, then: "T"}
+  - {when: offered contains "web", then: "(web)"}
+  - {when: offered contains "python", then: "(python)"}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "head"),
+    [
+        ([], ""),
+        (("web",), "T(web)"),
+        (["python", "web", "web"], "T(web)(python)"),
+        ({"python"}, "T(python)"),
+    ],
+)
+def test_a_list_holds_some_of_its_values(offered: Any, head: str) -> None:
+    assert text(LISTED, [USER], offered=offered) == f"{head}<u>"
+    assert text(LISTED, [USER]) == "<u>"
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "cure"),
+    [
+        ("web", "is 'web'", "a list of some of web, python"),
+        (["web", "shell"], "holds 'shell'", "some of web, python"),
+        ([["web"]], "holds ", "some of web, python"),
+        (None, "is None", "leave it out"),
+    ],
+)
+def test_a_value_that_is_no_such_list_is_refused(value: Any, message: str, cure: str) -> None:
+    with pytest.raises(OptionError, match="the option `offered`") as caught:
+        made(LISTED, offered=value)
+    assert message in str(caught.value) and cure in caught.value.help
+
+
+def test_a_list_counts_with_each_value_and_with_all() -> None:
+    program = compile_source(Source("small.yaml", HEAD + LISTED)).checked()
+    assert telling(program) == {"offered": (("web",), ("python",), ("web", "python"))}
+    known = {"offered": Option("list", (), values=("web", "python"))}
+    assert option_values(known, ["offered=web, python"]) == {"offered": ["web", "python"]}
 
 
 def test_what_may_make_a_difference_is_on_both_sides_of_each_number() -> None:

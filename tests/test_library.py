@@ -21,7 +21,7 @@ from templc.ir.ops import Program
 from templc.ir.settings import telling
 from templc.pipeline import compile_path
 from templc.registry import get_renderer, list_formats
-from templc.runtime.errors import TemplcError
+from templc.runtime.errors import TemplcError, UnstableExtension
 from templc.verify import (
     CORE,
     SHAPES,
@@ -35,6 +35,7 @@ from templc.verify import (
 from templc.verify.report import Outcome, Report
 from templc.verify.shapes import TOOLS
 from tests.support import declared
+from tests.support.formats import fitting
 from tests.support.published import check_sha256, path_of
 from tests.support.vocabularies import backend
 
@@ -72,7 +73,7 @@ def settings(name: str) -> Iterator[dict[str, object]]:
             case "bool":
                 yield from ({key: True}, {key: False})
                 flags[key] = option.default is not True
-            case "choice" | "int":
+            case "choice" | "int" | "list":
                 yield from ({key: value} for value in telling(program(name))[key])
             case "text":
                 yield {key: "some text"}
@@ -171,6 +172,63 @@ def test_interpreter_and_generated_code_agree(name: str) -> None:
             warnings.simplefilter("ignore", UserWarning)
             for case in itertools.islice(of(2, SHAPES, {}), 0, None, 37):
                 assert _pieces(renderer, case) == _pieces(oracle, case)
+
+
+WITH_PARTS = tuple(name for name in FORMATS if program(name).rules.parts)
+LABELLED = tuple(name for name in WITH_PARTS if program(name).rules.labelled)
+
+
+def media(*kinds: str, role: str = "user") -> dict[str, Any]:
+    """A message of parts; those of text have blanks at both ends."""
+    parts = [{"type": kind, kind: "x" if kind != "text" else " t "} for kind in kinds]
+    return {"role": role, "content": parts}
+
+
+@pytest.mark.parametrize("name", WITH_PARTS)
+def test_media_are_those_of_the_template(name: str) -> None:
+    """Every two kinds of parts with text between them, with labels and without, over two messages of a user."""
+    rules = program(name).rules
+    answer = {"role": "assistant", "content": "a"}
+    switched: list[dict[str, object]] = [{rules.labelled: True}] if rules.labelled else []
+    for options in ({}, *switched):
+        ours = get_renderer(name, unsupported="as_template", **fixed(name), **options)
+        for first, second in itertools.product([kind for kind, _ in rules.parts], repeat=2):
+            for chat in ([media(first)], [media(first, "text", second), answer, media(second)]):
+                given = ours.render_text(chat, add_generation_prompt=True)
+                assert given == template(name).render(chat, add_generation_prompt=True, **options)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", LABELLED)
+def test_labels_of_media_are_counted_over_all_messages(name: str) -> None:
+    asked = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
+    called = {"role": "assistant", "content": "", "tool_calls": [asked]}
+    result = {**media("image", "text", "image_url", role="tool"), "tool_call_id": "c1"}
+    chat = [media("image", "video"), called, result, media("video")]
+    ours = get_renderer(name, unsupported="as_template", add_vision_id=True)
+    text = ours.render_text(chat)
+    assert text == template(name).render(chat, add_generation_prompt=True, add_vision_id=True)
+    assert "Picture 3: " in text and "Video 2: " in text and "Picture 4" not in text
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_PARTS if fitting(name)])
+def test_media_are_control_tokens_and_text_that_spells_them_is_not(name: str) -> None:
+    rules, tokenizer = program(name).rules, backend(fitting(name)[0])
+    ours = get_renderer(name, tokenizer, unsupported="as_template", **fixed(name))
+    kinds = [kind for kind, _ in rules.parts]
+    chat = [media(*kinds), {"role": "assistant", "content": "a"}, media("text", kinds[0], "text")]
+    tokens = ours.render(chat, add_generation_prompt=True)
+    whole = template(name).render(chat, add_generation_prompt=True)
+    assert list(tokens) == tokenizer.encode(whole, add_special_tokens=False).ids
+    placeholder = tokenizer.encode(rules.parts[0][1], add_special_tokens=False).ids
+    special = [id for id in placeholder if tokenizer.get_added_tokens_decoder().get(id)]
+    spelled = {"role": "user", "content": [{"type": "text", "text": rules.parts[0][1]}]}
+    assert not {*ours.render([spelled])} & {*special}
+    begun = ours.render(chat[:2])
+    try:
+        assert begun + ours.extend(begun, chat[2:]) == tokens
+    except UnstableExtension:
+        assert program(name).future
 
 
 def _pieces(renderer: Any, case: Case) -> object:

@@ -71,6 +71,8 @@ def _option_value(kind: str, text: str) -> object:
     """A value of this type where the text is one; else the text, which is refused where it is used."""
     if kind == "bool":
         return _WORDS.get(text.lower(), text)
+    if kind == "list":
+        return [one.strip() for one in text.split(",") if one.strip()]
     return int(text) if kind == "int" and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 
 

@@ -125,5 +125,7 @@ def _rows(format: type[Renderer]) -> Iterator[tuple[str, Sequence[str]]]:
 def _option(name: str, option: Option) -> str:
     """`enable_thinking (bool, unset)`."""
     kind = " | ".join(option.values) or option.type
+    if option.type == "list":
+        return f"{name} (list of {', '.join(option.values)}, default none)"
     default = str(option.default).lower() if isinstance(option.default, bool) else option.default
     return f"{name} ({kind}, {'unset' if default is None else f'default {default}'})"

@@ -41,7 +41,7 @@ class Tables:
         if program.future:
             lines.add("future_type = Future")
         for name, option in program.options.items():
-            kind = option.type if option.type in ("bool", "int") else "str"
+            kind = {"bool": "bool", "int": "int", "list": "tuple[str, ...]"}.get(option.type, "str")
             unset = "" if option.default is not None and option.type != "token" else " | None"
             lines.add(f"{name}: {kind}{unset}")
 
@@ -92,6 +92,9 @@ class Tables:
             "call_id": literal(rules.call_id) if rules.call_id else "",
             "calls": literal(rules.calls) if rules.calls != "all" else "",
             "roles": _dict("roles", rules.roles),
+            "labels": _dict("labels", rules.labels),
+            "labelled": literal(rules.labelled) if rules.labelled else "",
+            "part_text": literal(rules.part_text) if rules.part_text else "",
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
 

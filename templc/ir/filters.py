@@ -114,7 +114,7 @@ def passes(test: Test, value: Any) -> bool:
         case "ends":
             return str(value).endswith(str(argument))
         case "contains":
-            return str(argument) in str(value)
+            return str(argument) in (value if isinstance(value, list | tuple) else str(value))
         case kind if kind in COMPARED:
             return COMPARED[kind](value, int(str(argument)))
         case _:

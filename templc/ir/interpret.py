@@ -38,6 +38,9 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
         call_id=rules.call_id,
         calls=rules.calls,
         roles=dict(rules.roles),
+        labels=dict(rules.labels),
+        labelled=rules.labelled,
+        part_text=rules.part_text,
     )
 
 
@@ -86,9 +89,6 @@ class Interpreter:
         add_generation_prompt: bool = False,
     ) -> list[Piece]:
         """The pieces of a conversation."""
-        reader = Reader(message_rules(self.program.rules), self.as_template)
-        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
-        declared = read_tools(tools, as_template=self.as_template)
         options = {
             **checked(
                 self.program.format,
@@ -98,6 +98,9 @@ class Interpreter:
             ),
             "as_template": self.as_template,
         }
+        reader = Reader(message_rules(self.program.rules).under(options), self.as_template)
+        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
+        declared = read_tools(tools, as_template=self.as_template)
         return _Run(self.program, read, declared, options, add_generation_prompt).pieces()
 
 
@@ -244,9 +247,9 @@ class _Run:
             return
         message = self._message()
         weight = 1.0 if message is None or message.train is None else message.train
-        self.out.append(
-            Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0)
-        )
+        piece = Piece(text, body, owner, name, self.sampling, weight if self.sampling else 0.0)
+        media = self.messages[owner].media if name == "content" and owner >= 0 else None
+        self.out += [piece] if media is None else media.split(piece)
 
     # values and conditions
 

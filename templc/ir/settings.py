@@ -14,8 +14,17 @@ from templc.model.spec import COMPARISONS, Option
 
 
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
-    """By option: both truths, every listed choice, numbers on both sides of each that is compared with; else none."""
-    return {name: _values(program, option) for name, option in program.options.items()}
+    """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
+
+    There are none for texts, dates and tokens.
+
+    A bool that no condition asks for has none either: it is about the labels of media, which count as content.
+    """
+    asked = {test.value.ref.name for cond in _conditions(program) for test in _tests(cond)}
+    return {
+        name: () if option.type == "bool" and name not in asked else _values(program, option)
+        for name, option in program.options.items()
+    }
 
 
 def _values(program: Program, option: Option) -> tuple[object, ...]:
@@ -24,6 +33,8 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return (True, False)
         case "choice":
             return option.values
+        case "list":
+            return (*((one,) for one in option.values), option.values)
         case "int":
             near = sorted(set(_edges(program, option.name)))
             return tuple(n for n in near if option.least is None or n >= option.least)
@@ -36,12 +47,18 @@ _STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}
 
 def _edges(program: Program, name: str) -> Iterator[int]:
     """The numbers on both sides of each that an option is compared with, anywhere in a program."""
-    conds = [cond for _, ops in program.blocks() for cond, _ in conditions(ops)]
-    conds += [check.cond for group in program.checks.values() for check in group]
-    for cond in conds:
+    for cond in _conditions(program):
         for test in _tests(cond):
             if test.value.ref.name == name and test.kind in COMPARISONS:
                 yield from (int(str(test.argument)) + step for step in _STEPS[test.kind])
+
+
+def _conditions(program: Program) -> Iterator[Cond]:
+    """Every condition of the blocks and of the checks."""
+    for _, ops in program.blocks():
+        yield from (cond for cond, _ in conditions(ops))
+    for group in program.checks.values():
+        yield from (check.cond for check in group)
 
 
 def _tests(cond: Cond) -> Iterator[Test]:

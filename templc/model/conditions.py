@@ -23,7 +23,7 @@ from templc.model.names import (
     taken,
 )
 from templc.model.scope import Scope
-from templc.model.spec import COMPARISONS
+from templc.model.spec import COMPARISONS, Option
 from templc.problems.render import suggest
 from templc.source.span import Span
 from templc.syntax import tree
@@ -288,6 +288,8 @@ def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tup
             return _misused_unset(name, value, scope)
         case "is":
             return _misused_is(node, value, kind, scope)
+        case "contains" if kind == "values":
+            return _misused_value(name, node.argument, scope.option_of(value.ref))
         case _ if kind == "maybe":
             return f"the option `{name}` may be unset", "give it a default, or ask with `is`"
         case _:
@@ -354,11 +356,19 @@ def _misused_is(
         return f"`{name}` is {TYPES[kind]}, never true or false", f"test it bare: `{name}`"
     if isinstance(argument, str) and kind not in ("text", "token", "maybe"):
         return f"`{name}` is {TYPES[kind]}, never a text", f"test it bare: `{name}`"
-    if option and option.values and isinstance(argument, str) and argument not in option.values:
-        close = suggest(argument, option.values)
-        cure = f'did you mean "{close}"?' if close else f"its values are {listed(option.values)}"
-        return f'the option `{name}` is never "{argument}"', cure
-    return None
+    return _misused_value(name, argument, option)
+
+
+def _misused_value(
+    name: str, argument: str | bool | None, option: Option | None
+) -> tuple[str, str] | None:
+    """A value that the option never has."""
+    values = option.values if option is not None else ()
+    if not values or not isinstance(argument, str) or argument in values:
+        return None
+    close = suggest(argument, values)
+    cure = f'did you mean "{close}"?' if close else f"its values are {listed(values)}"
+    return f'the option `{name}` is never "{argument}"', cure
 
 
 _ABOUT_FACT: dict[Place, str] = {

@@ -10,8 +10,8 @@ from datetime import datetime
 from templc.model import spec
 from templc.model.fields import Fields
 from templc.model.filters import FILTERS
-from templc.model.names import taken
-from templc.model.scope import Used
+from templc.model.names import listed, taken
+from templc.model.scope import Scope, Used
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
 from templc.source.nodes import Node, ScalarNode
@@ -37,10 +37,18 @@ def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
 
 
 def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
+    if fields.text("type") == "list" and fields.node("default") is not None:
+        problems.error(
+            "bad-option",
+            f"the list `{name}` has a default",
+            fields.key_span("default") or fields.span,
+            label="it is empty unless the caller fills it",
+            helps=("remove it",),
+        )
     option = spec.Option(
         name,
         fields.text("type"),  # type: ignore[arg-type]
-        fields.constant("default"),
+        () if fields.text("type") == "list" else fields.constant("default"),
         fields.texts("values"),
         fields.text("bind"),  # type: ignore[arg-type]
         fields.text("otherwise"),
@@ -59,13 +67,13 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     """What is wrong with an option, the key that shows it, and the cure."""
     name, kind, default, values = option.name, option.type, option.default, option.values
     found = []
-    if kind == "choice" and not values:
+    if kind in ("choice", "list") and not values:
         found.append(
-            (f"the choice `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
+            (f"the {kind} `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
         )
-    if kind != "choice" and values:
+    if kind not in ("choice", "list") and values:
         found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
-    if option.otherwise and option.otherwise not in values:
+    if option.otherwise and (option.otherwise not in values or kind == "list"):
         cure = f"its values are {', '.join(values)}" if values else "only a choice has one"
         found.append((f"what `{name}` is otherwise is not one of its values", "otherwise", cure))
     if kind != "token" and option.bind:
@@ -76,7 +84,7 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     if kind != "int" and option.least is not None:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
     wanted = {"bool": bool, "int": int}.get(kind, str)
-    if default is not None and type(default) is not wanted:
+    if default is not None and kind != "list" and type(default) is not wanted:
         said = {bool: "true or false", int: "a whole number", str: "a text"}[wanted]
         cure = f'quote it: "{str(default).lower()}"' if wanted is str else f"write {said}"
         found.append((f"the default of `{name}` must be {said}", "default", cure))
@@ -100,7 +108,7 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
+def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRules:
     """What is done to messages before anything is read."""
     inline = fields.child("inline_reasoning")
     lists = fields.node("lists")
@@ -125,12 +133,51 @@ def messages(fields: Fields, problems: Problems) -> spec.MessageRules:
         call_id=_call_id(fields, problems),
         calls=fields.text("calls") or "all",  # type: ignore[arg-type]
         roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
+        labels=_labels(fields, problems),
+        labelled=_labelled(fields.child("labels"), scope, problems),
+        part_text=_filter(fields, problems, "part_text"),
     )
 
 
-def _filter(fields: Fields, problems: Problems) -> str:
-    """The filter named under `content`: one on text, without an argument."""
-    name, node = fields.text("content"), fields.node("content")
+def _labels(fields: Fields, problems: Problems) -> tuple[tuple[str, str], ...]:
+    """The texts in front of parts, each of a kind that is written."""
+    parts, found = [name for name, _ in fields.child("parts").pairs()], []
+    labels = fields.child("labels").child("parts")
+    for name, node in labels.scalars():
+        found.append((name, node.value))
+        if name not in parts:
+            close = suggest(name, parts)
+            problems.error(
+                "unknown-name",
+                f"no part of type `{name}` is written",
+                labels.key_span(name) or node.span,
+                label="not under `parts`",
+                helps=(f"did you mean `{close}`?" if close else f"there are {listed(parts)}",),
+            )
+    return tuple(found)
+
+
+def _labelled(labels: Fields, scope: Scope, problems: Problems) -> str:
+    """The option that switches labels on."""
+    name, node = labels.text("when"), labels.node("when")
+    option = scope.options.get(name)
+    scope.used.options.add(name)
+    if node is not None and (option is None or option.type != "bool"):
+        flags = [one.name for one in scope.options.values() if one.type == "bool"]
+        close = suggest(name, flags)
+        problems.error(
+            "unknown-name" if option is None else "bad-option",
+            f"there is no option `{name}`" if option is None else f"`{name}` is not true or false",
+            node.span,
+            label="labels need an option that is a bool",
+            helps=(f"did you mean `{close}`?" if close else "declare it under `options`",),
+        )
+    return name
+
+
+def _filter(fields: Fields, problems: Problems, key: str = "content") -> str:
+    """The filter named under `key`: one on text, without an argument."""
+    name, node = fields.text(key), fields.node(key)
     usable = [row.name for row in FILTERS.values() if row.takes == "text" and not row.argument]
     if node is None or name in usable:
         return name

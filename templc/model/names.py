@@ -31,6 +31,7 @@ Type = Literal[
     "number",
     "tool",
     "int",
+    "values",
 ]
 Use = Literal["option", "predicate", "loop variable"]
 
@@ -183,6 +184,7 @@ TYPES: dict[Type, str] = {
     "number": "the number of a call",
     "tool": "a tool",
     "int": "a number",
+    "values": "a list of values",
 }
 PLACES: dict[Place, str] = {
     "head": "the head",

@@ -60,7 +60,7 @@ class _Resolver:
             stop=root.texts("stop"),
             stop_strings=root.texts("stop_strings"),
             options=scope.options,
-            messages=messages(root.child("messages"), self.problems),
+            messages=messages(root.child("messages"), scope, self.problems),
             predicates=scope.predicates,
             requirements=self._requirements(scope.at("requirement")),
             head=steps.block(root.node("head"), scope.at("head")),

@@ -152,8 +152,8 @@ class Scope:
             return expr.Ref("option", name), "token"
         if option.type in ("bool", "date"):
             return expr.Ref("option", name), "flag" if option.type == "bool" else "date"
-        if option.type == "int":
-            return expr.Ref("option", name), "int"
+        if option.type in ("int", "list"):
+            return expr.Ref("option", name), "int" if option.type == "int" else "values"
         return expr.Ref("option", name), "maybe" if option.default is None else "text"
 
     def _message(self, value: tree.Value, name: str) -> tuple[expr.Ref, Type] | None:
@@ -281,6 +281,8 @@ class Scope:
                 return "walk them: `each: call in calls`"
             case "present":
                 return f"name a field, such as `{name}.content`"
+            case "values":
+                return f'ask what is in it: `when: {name} contains "X"`'
             case "date" if takes != "date":
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
             case _ if takes == "tool" and kind != "tool":

@@ -121,12 +121,12 @@ class Option:
     """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`.
 
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
-    `least`: no number may be smaller.
+    `least`: no number may be smaller. A list holds some of `values`, none by default.
     """
 
     name: str
-    type: OneOf["bool", "text", "choice", "token", "date", "int"]
-    default: bool | str | int | None
+    type: OneOf["bool", "text", "choice", "token", "date", "int", "list"]
+    default: bool | str | int | tuple[str, ...] | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]
     otherwise: str
@@ -153,7 +153,10 @@ class InlineReasoning:
 
 @dataclass(frozen=True, slots=True)
 class MessageRules:
-    """What is done to messages before anything is read."""
+    """What is done to messages before anything is read.
+
+    `labels` stand in front of parts, by type, while the option `labelled` is true.
+    """
 
     content: str = ""
     inline_reasoning: InlineReasoning | None = None
@@ -164,6 +167,9 @@ class MessageRules:
     call_id: str = ""
     calls: OneOf["all", "first"] = "all"
     roles: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    labelled: str = ""
+    part_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ class StepReader:
         cures: dict[Type, str] = {
             "flag": f"decide with it: `when: {name}`",
             "calls": "walk them: `each: call in calls`",
+            "values": f'ask what is in it: `when: {name} contains "X"`',
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",
             "any": f"say how: `${{{name}|json}}`",

@@ -14,6 +14,7 @@ from templc.pipeline import compile_path, spec_folder
 from templc.proof.stability import prove
 from templc.recognise import measured
 from templc.registry import renderer_class
+from templc.runtime.options import Option
 from templc.runtime.renderer import Renderer
 
 _FENCE = "~~~~"
@@ -60,12 +61,18 @@ def _fenced(text: str, kind: str = "text") -> list[str]:
 
 def _options(renderer: Renderer) -> list[str]:
     rows = [
-        f"| `{name}` | {' / '.join(option.values) or option.type}"
+        f"| `{name}` | {_values(option)}"
         f" | {'unset' if option.default is None else _cell(option.default)} | {plain(option.doc)} |"
         for name, option in renderer.known_options.items()
     ]
     head = ["| option | values | default | meaning |", "| --- | --- | --- | --- |"]
     return [*head, *rows] if rows else ["None."]
+
+
+def _values(option: Option) -> str:
+    """What a caller may give."""
+    listed = " / ".join(option.values)
+    return f"list of {listed}" if option.type == "list" else listed or option.type
 
 
 def plain(text: str) -> str:
@@ -75,7 +82,7 @@ def plain(text: str) -> str:
 
 def _cell(value: object) -> str:
     """A value inside a table: no bar and no line end may split it."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else "" if value == () else str(value)
     return f"`{text}`".replace("|", "\\|").replace("\n", " ") if text else ""
 
 

@@ -33,9 +33,9 @@ def text(stability: Stability) -> str:
     options = [
         f"{name}={value}"
         for name, value in settings.options.items()
-        if value is not None
+        if value not in (None, ())
         and name in program.options
-        and program.options[name].type in ("bool", "choice", "int")
+        and program.options[name].type in ("bool", "choice", "int", "list")
     ]
     head = ", ".join(
         [program.format, *options, "with tools" if settings.tools else "without tools"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.writer import ToolText, Writer
+from templc.runtime.writer import Content, ToolText, Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -93,6 +93,22 @@ def write_turns(
 
 def write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, future: Any) -> None:
     """Write one turn; what the prompt already holds of a sampled turn is not sampled."""
+    start = len(out.pieces)
+    _write_turn(renderer, out, message, past, future)
+    if message.media is not None:
+        _place(out, start, {out.message: message})
+
+
+def _place(out: Writer, start: int, messages: Mapping[int, Message]) -> None:
+    """Make what stands for media text of the format, in the contents written since piece `start`."""
+    written, out.pieces[start:] = out.pieces[start:], []
+    for piece in written:
+        message = messages.get(piece.message) if piece.field == Content.field else None
+        media = message.media if message is not None else None
+        out.pieces += [piece] if media is None else media.split(piece)
+
+
+def _write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, future: Any) -> None:
     write = renderer.turns.get(message.role)
     if write is not None:
         write(renderer, out, message, past, future)
@@ -170,6 +186,8 @@ def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     gathered = hoisted(renderer, messages)
     out = Writer(tools, messages[0] if leads else None, gathered)
     renderer.parts["head"](renderer, out, PROMPT, None, None)
+    if any(message.media is not None for _, message in systems):
+        _place(out, 0, dict(systems))
     return out
 
 

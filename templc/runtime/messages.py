@@ -10,28 +10,18 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
 from templc.runtime.errors import MessageError
-from templc.runtime.parts import join_parts
+from templc.runtime.parts import Joined, Media, join_parts
 from templc.runtime.spelled import holds, spells
-from templc.runtime.text import Verbatim, to_json
+from templc.runtime.text import FILTERS, Verbatim, to_json
 from templc.runtime.waiting import Asked, Waiting
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_FILTERS = {
-    "": lambda text: text,
-    "strip": str.strip,
-    "lstrip": str.lstrip,
-    "rstrip": str.rstrip,
-    "strip_newlines": lambda text: text.strip("\n"),
-    "lstrip_newlines": lambda text: text.lstrip("\n"),
-    "rstrip_newlines": lambda text: text.rstrip("\n"),
-    "capitalize": str.capitalize,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +81,8 @@ class Argument:
 class Message:
     """One message as renderers read it.
 
-    `parts`: content was a list that the published template does not read as text; `absent`: the fields that were
+    `parts`: content was a list that the published template does not read as text; `media`: what the format wrote in the
+    place of pictures and the like; `absent`: the fields that were
     missing or None; `train`: the message's own training weight, None when it says nothing. For a tool result,
     `answered`: the name of the function whose call it answers, `answered_number`: the number of that call,
     `caller_content`: the text next to it.
@@ -109,6 +100,7 @@ class Message:
     parts: bool = False
     absent: frozenset[str] = frozenset()
     train: float | None = None
+    media: Media | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +122,10 @@ class InlineReasoning:
 
 @dataclass(frozen=True, slots=True)
 class MessageRules:
-    """What a format does to messages before it reads them; see the spec key `messages`."""
+    """What a format does to messages before it reads them; see the spec key `messages`.
+
+    `labels` stand in front of parts while the option `labelled` is true.
+    """
 
     content: str = ""
     inline_reasoning: InlineReasoning | None = None
@@ -141,6 +136,14 @@ class MessageRules:
     call_id: str = ""
     calls: str = "all"
     roles: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    labelled: str = ""
+    part_text: str = ""
+
+    def under(self, options: Mapping[str, object]) -> MessageRules:
+        """The rules with these options: without labels where they are off."""
+        off = self.labelled and not options[self.labelled]
+        return replace(self, labels={}, labelled="") if off else self
 
 
 _TALKING = ("user", "assistant", "system")
@@ -187,14 +190,15 @@ class Reader:
         role = self.rules.roles.get(role, role)
         if not self.as_template:
             known_keys(raw, role)
-        content, parts, thought = self._content(raw.get("content", raw.get("value")), role)
-        reasoning = reasoning_of(raw, thought, strict=not self.as_template)
+        joined = self._content(raw.get("content", raw.get("value")), role)
+        content = joined.text
+        reasoning = reasoning_of(raw, joined.thought, strict=not self.as_template)
         calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
         if role == "assistant" and (reasoning is None or self._taken_over()):
             content, inline = self._split(content)
             reasoning = reasoning if inline is None else inline
         if self.rules.content:
-            content = _FILTERS[self.rules.content](content)
+            content = FILTERS[self.rules.content](content)
         if calls:
             left = tuple(Asked(call.id, call.name, call.number) for call in calls)
             ids = (*self.waiting.ids, *(call.id for call in calls))
@@ -210,23 +214,26 @@ class Reader:
             answered=asked.name,
             answered_number=asked.number,
             caller_content=self.waiting.content if role == "tool" else "",
-            parts=parts,
+            parts=joined.unread,
+            media=joined.media,
             absent=_absent(raw, reasoning),
             train=_train(raw),
         )
 
-    def _content(self, content: object, role: str) -> tuple[str, bool, str | None]:
-        """Content as text, whether it is a list that the template does not read, and reasoning among its parts."""
+    def _content(self, content: object, role: str) -> Joined:
+        """Content as text, and what is known of its parts."""
         match content:
             case None:
                 # Where a template takes what is no text for nothing, missing content is no text either.
-                return "", self.as_template and self._lists(role) == "drop", None
+                return Joined("", self.as_template and self._lists(role) == "drop")
             case str():
-                return content, False, None
+                return Joined(content)
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
                 counts = dict(self.waiting.media)
-                joined = join_parts(content, self.rules.parts, found, self.rules.between, counts)
+                joined = join_parts(
+                    content, self.rules, found, counts, as_template=self.as_template
+                )
                 if counts:
                     self.waiting = self.waiting._replace(media=tuple(counts.items()))
                 return joined
@@ -258,7 +265,7 @@ class Reader:
             thought = before.rpartition(inline.open)[2]
         else:
             thought = before.rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
-        return _FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
+        return FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
 
     def _calls(self, raw: object, role: str) -> tuple[Call, ...]:
         if raw is None:

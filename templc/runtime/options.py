@@ -13,7 +13,7 @@ from typing import Literal
 
 from templc.runtime.errors import OptionError
 
-Value = bool | str | int | None
+Value = bool | str | int | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Option:
     """One option; a `token` is bound to the tokenizer's own bos or eos token unless the caller sets it.
 
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
-    No `int` is below `least`.
+    No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
-    type: Literal["bool", "text", "choice", "token", "date", "int"]
+    type: Literal["bool", "text", "choice", "token", "date", "int", "list"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
@@ -65,6 +65,8 @@ def _cure(name: str, known: Mapping[str, Option]) -> str:
 def _value(name: str, option: Option, value: object) -> Value:
     if option.type == "date" and value is not None:
         return _date(name, value)
+    if option.type == "list" and value is not None:
+        return _list(name, option, value)
     wanted, kind = _KINDS.get(option.type, (str, "a text"))
     if value is None:
         raise OptionError(f"the option `{name}` is None", help="leave it out to keep it unset")
@@ -85,6 +87,21 @@ _KINDS: dict[str, tuple[type, str]] = {
     "bool": (bool, "true or false"),
     "int": (int, "a whole number"),
 }
+
+
+def _list(name: str, option: Option, value: object) -> tuple[str, ...]:
+    """Some of the values of an option, in their order."""
+    known = option.values
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise OptionError(
+            f"the option `{name}` is {value!r}", help=f"a list of some of {', '.join(known)}"
+        )
+    for one in value:
+        if one not in known:
+            raise OptionError(
+                f"the option `{name}` holds {one!r}", help=f"some of {', '.join(known)}"
+            )
+    return tuple(one for one in known if one in value)
 
 
 def _date(name: str, value: object) -> str:

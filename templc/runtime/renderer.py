@@ -52,7 +52,7 @@ class Renderer:
     """
 
     info: ClassVar[Info]
-    rules: ClassVar[MessageRules] = MessageRules()
+    rules: MessageRules = MessageRules()
     known_options: ClassVar[Mapping[str, Option]] = {}
     past_type: ClassVar[type[Any]] = NoPast
     future_type: ClassVar[type[Any]] = NoFuture
@@ -109,6 +109,7 @@ class Renderer:
         self._checked: Codec | None = None
         self._fingerprint = ""
         self._set(self.options)
+        self.rules = self.rules.under(self.options)
 
     def _set(self, options: Mapping[str, Value]) -> None:
         for name, value in options.items():

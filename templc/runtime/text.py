@@ -6,10 +6,22 @@ The JSON spellings are those of transformers' `tojson`: `json.dumps` with non-AS
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from templc.runtime.errors import MessageError, OptionError
+
+FILTERS: Mapping[str, Callable[[str], str]] = {
+    "": lambda text: text,
+    "strip": str.strip,
+    "lstrip": str.lstrip,
+    "rstrip": str.rstrip,
+    "strip_newlines": lambda text: text.strip("\n"),
+    "lstrip_newlines": lambda text: text.lstrip("\n"),
+    "rstrip_newlines": lambda text: text.rstrip("\n"),
+    "capitalize": str.capitalize,
+}
+"""The filters that message rules may name."""
 
 
 def after(text: str, mark: str) -> str:

@@ -242,22 +242,12 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
 }
 """What is written, made from what the template writes, where no plain form of the input gives it."""
 
-_UNNUMBERED = "pictures and videos are not numbered"
-NOT_SHOWN = {
-    (name, _UNNUMBERED) for name in ("qwen2_5_vl", "qwen3_vl_instruct", "qwen3_vl_thinking")
-}
-"""Deviations that no conversation shows: options of a template that its format leaves out."""
-
 APART: Mapping[str, frozenset[str]] = {
     # Parts are joined as they are, where these trim each, or write the list as Python or JSON would.
     "text_parts": frozenset(
-        {"gemma4_early", "jamba", "lfm2_5", "molmo2"}
+        {"jamba", "lfm2_5", "molmo2"}
         | {
             "gemma2",
-            "gemma3",
-            "gemma4",
-            "gemma4_e4b",
-            "diffusion_gemma",
             "lfm2",
             "llama3_1",
             "llama3_2",

@@ -199,7 +199,8 @@ def _report(program: Program, flaw: Flaw, problems: Problems) -> None:
     given = [
         f"{name}={value}"
         for name, value in flaw.settings.options.items()
-        if name in program.options and program.options[name].type in ("bool", "choice", "int")
+        if name in program.options
+        and program.options[name].type in ("bool", "choice", "int", "list")
     ]
     notes += [f"with {', '.join(given)}"] if given else []
     problems.error(
