@@ -186,8 +186,9 @@ def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     gathered = hoisted(renderer, messages)
     out = Writer(tools, messages[0] if leads else None, gathered)
     renderer.parts["head"](renderer, out, PROMPT, None, None)
-    if any(message.media is not None for _, message in systems):
-        _place(out, 0, dict(systems))
+    shown = {at: m for at, m in enumerate(messages) if m.media is not None and m.role == "system"}
+    if shown:
+        _place(out, 0, shown)
     return out
 
 
