@@ -20,7 +20,10 @@ Say = Iterator[str]
 
 
 class Asking:
-    """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice."""
+    """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice.
+
+    `meant`: the questions of conditions. The others are whether two texts happen to be alike; `strict`: none is.
+    """
 
     def __init__(self) -> None:
         self.signs: dict[Any, str] = {}
@@ -30,11 +33,19 @@ class Asking:
         self.script: tuple[bool, ...] = ()
         self.said: dict[Any, bool] = {}
         self.fixed: set[int] = set()
+        self.meant: set[Any] = set()
+        self.strict = False
+        self.parted = ("", "")
 
     def ask(self, who: str, question: Any) -> bool:
         found = self.answer(who, question)
+        self.meant.add((who, question))
         self.trace.append((who, question, found))
         return found
+
+    def wonder(self, who: str, question: Any) -> bool:
+        """Asks what only the likeness of two texts hangs on."""
+        return self.ask(who, question) if self.strict else self.answer(who, question)
 
     def answer(self, who: str, question: Any) -> bool:
         key, at = (who, question), len(self.said)
@@ -72,6 +83,7 @@ class Asking:
         todo: list[tuple[bool, ...]] = [()]
         while todo:
             self.script, self.said, self.trace, self.fixed = todo.pop(), {}, [], set()
+            self.meant = set()
             yield from check(*given)
             said = tuple(self.said.values())
             free = (at for at in range(len(self.script), len(said)) if at not in self.fixed)
@@ -89,7 +101,7 @@ class Asking:
 
     def rest(self, old: str, new: str) -> str | None:
         """What the new text has behind the old one; None where they part."""
-        left, more = self.apart(old, new)
+        left, more = self.parted = self.apart(old, new)
         return None if left else more
 
     def apart(self, old: str, new: str) -> tuple[str, str]:
@@ -100,7 +112,7 @@ class Asking:
             signs = old[at : at + 1], new[at : at + 1]
             held = [self.holes.get(sign, ("", None, "")) for sign in signs]
             for sign, (who, value, default) in zip(signs, held, strict=True):
-                if value and not self.ask(who, Test("truth", value)):
+                if value and not self.wonder(who, Test("truth", value)):
                     old, new = old.replace(sign, default), new.replace(sign, default)
                     break
             else:
@@ -111,7 +123,7 @@ class Asking:
     def alike(self, one: Any, other: Any) -> bool:
         """Whether two holes hold the same: it is asked of one field under different filters, when neither is empty."""
         same = one[1] and other[1] and one[0] == other[0] and one[1].ref == other[1].ref
-        return bool(same) and self.ask(one[0], frozenset({one[1], other[1]}))
+        return bool(same) and self.wonder(one[0], frozenset({one[1], other[1]}))
 
 
 class Sensible(Asking):

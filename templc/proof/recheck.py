@@ -38,6 +38,7 @@ class Check(Asking):
         self.past, self.future = tuple(dict.fromkeys((*program.past, FIRST))), tuple(program.future)
         fixed = Fixed(data["options"], data["tools"])
         self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
+        self.seen_by: dict[str, list[int]] = {}
         head = tuple(walk(program.head))
         self.gathers = any(isinstance(op, Each) and op.over == "systems" for op in head)
         self.asks = any(isinstance(op, When) and op.asks_systems for op in head)
@@ -106,8 +107,9 @@ class Check(Asking):
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))
         view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
-        old = last = self.turn("0", roles[0], past, view)
-        old += self.text(self.program.finish, pasts[1], view)
+        same = self.reads(roles[0], view) == self.reads(roles[0], seen[0])
+        last, anew = ("" if same else self.turn("0", roles[0], past, one) for one in (view, seen[0]))
+        old = last + self.text(self.program.finish, pasts[1], view)
         if after in ("prompt", "completion"):
             old += self.text(self.program.prompt, pasts[1], view)
         if after == "completion":
@@ -119,12 +121,12 @@ class Check(Asking):
             less = self.rest(self.text(turn.prefill, pasts[1], view), whole)
             old += whole if less is None else less
         changes = self.gathers or (self.asks and after != "system")
-        new, kept = self.instead(last, self.turn("0", roles[0], past, seen[0])), False
+        new = self.instead(last, anew)
         for one in (*zip(names, roles, pasts, seen, strict=False), None)[1:]:
-            if kept := self.rest(old, new) is not None:
+            if self.rest(old, new) is not None or all(self.parted):
                 break
             new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
-        kept = kept or self.rest(old, new) is not None
+        kept = self.rest(old, new) is not None
         kept = kept and not (changes and "system" in roles[1:])
         return kept, [self.before("0", roles[0], one) for one in (view, seen[0])], pasts[1]
 
@@ -135,7 +137,9 @@ class Check(Asking):
     def inner(self, past: Any, role: str, triple: Any) -> Say:
         if not self.admits("m", role, past) or self.after("m", role, past) != triple[0]:
             return
-        if self.rest(*(self.turn("m", role, past, view) for view in triple[1:])) != "":
+        read = [self.reads(role, view) for view in triple[1:]]
+        turns = (self.turn("m", role, past, view) for view in triple[1:])
+        if read[0] != read[1] and self.rest(*turns) != "":
             yield f"a {role} message is written otherwise"
         old, new = (self.before("m", role, view) for view in triple[1:])
         if old != new and (past, old, new) not in self.triples:
@@ -194,10 +198,21 @@ class Check(Asking):
     def turn(self, who: str, role: str, past: Any, view: Any) -> str:
         if self.program.leading and role == "system" and past[self.past.index(FIRST)]:
             return ""
+        return "".join(self.text(ops, past, view, who, role) for ops in self.blocks(role))
+
+    def blocks(self, role: str) -> tuple[Ops, ...]:
         found: Any = self.program.roles[role]
-        plain = isinstance(found, Plain)
-        whole = (found.ops,) if plain else (found.opener, found.body, found.closer, found.trailer)
-        return "".join(self.text(ops, past, view, who, role) for ops in whole)
+        if isinstance(found, Plain):
+            return (found.ops,)
+        return found.opener, found.body, found.closer, found.trailer
+
+    def reads(self, role: str, view: Any) -> list[bool]:
+        """What the turn of a role reads of a view: where that is the same, it writes the same."""
+        if role not in self.seen_by:
+            ops = (op for block in self.blocks(role) for op in walk(self.ops_of(block, role)))
+            leaves = {leaf for op in ops if isinstance(op, When) for leaf in expr.leaves(op.cond)}
+            self.seen_by[role] = [at for at, fact in enumerate(self.future) if fact in leaves]
+        return [view[at] for at in self.seen_by[role]]
 
     def text(self, ops: Ops, past: Any, view: Any, who: str = "", role: str = "") -> str:
         facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))

@@ -13,14 +13,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.ir.ops import Program
 from templc.model.coded import decoded
 from templc.proof.asking import PRIVATE, Say, Sensible
 from templc.proof.recheck import Check
 
-Pair = tuple[Any, Any]
+Pair = tuple[Any, ...]
+Term = tuple[tuple[bool, Pair], ...]
+
+
+class Way(NamedTuple):
+    """One way to answer at a joint. told: the answers that conditions asked for; shown: it is sure to break."""
+
+    kept: bool
+    shown: bool
+    pair: Pair
+    terms: tuple[Term, ...]
+    told: frozenset[Any]
 
 
 def recheck_conditions(program: Program, data: Mapping[str, Any]) -> list[str]:
@@ -152,7 +163,7 @@ class _Conditions(Sensible, Check):
         some = all if left and more else any
         sure = some(ord(char) < PRIVATE for text in told for char in text)
         sure = sure or longer(left, more) or longer(more, left)
-        return sure or self.ask(who, ("differs", old, new))
+        return sure or self.wonder(who, ("differs", old, new))
 
     def instead(self, old: str, new: str) -> str:
         return new if self.other("0", old, new) else old
@@ -165,40 +176,71 @@ class _Conditions(Sensible, Check):
         if not added:
             yield "beyond this checker"
             return
-        for (past, risks), last, prompt in product(self.nodes, lasts, self.ends().values()):
-            here = [
-                term
-                for term in terms
-                if all(
-                    self.true(one, [last], past, past, risks, prompt) for one in term if early(one)
-                )
-            ]
-            if here:
-                given = past, risks, [last, *added], after, prompt, here
-                yield from self.all_ways(self.kept_if, *given)
+        risks_of: dict[Any, list[Any]] = {}
+        for past, risks in self.nodes:
+            risks_of.setdefault(past, []).append(risks)
+        for past, last, prompt in product(risks_of, lasts, self.ends().values()):
+            self.ways: dict[Way, None] = {}
+            list(self.all_ways(self.way, past, [last, *added], after, prompt, terms))
+            for risks in risks_of[past]:
+                yield from self.judged(risks)
 
-    def kept_if(
-        self, past: Any, risks: Any, roles: list[str], after: str, prompt: bool, terms: Any
-    ) -> Say:
+    def way(self, past: Any, roles: list[str], after: str, prompt: bool, terms: Any) -> Say:
         found = self.ending(past, roles, after, prompt)
-        if found is None:
-            return
-        kept, pair, behind = found
-        if kept and (pair[0] == pair[1] or tuple(pair) not in risks):
-            return
-        around = (roles, past, behind, risks, prompt)
-        if any(all(self.true(one, *around) for one in term) for term in terms):
-            yield "the condition holds, and text is not kept"
+        if found is not None:
+            kept, pair, behind = found
+            shown = not kept and self.shown()
+            self.strict = True
+            left = [self.wanted(term, roles, past, behind, prompt) for term in terms]
+            self.strict = False
+            told = frozenset(one for one in self.said.items() if one[0] in self.meant)
+            self.ways[Way(kept, shown, tuple(pair), tuple(one for one in left if one), told)] = None
+        yield from ()
 
-    def true(self, literal: Any, *around: Any) -> bool:
+    def shown(self) -> bool:
+        return True
+
+    def judged(self, risks: Any) -> Say:
+        """What is wrong with the condition behind messages with these risks.
+
+        What is kept by chance, where answers to the same questions can also break it, is rightly left out.
+        """
+        spared, broken = [], []
+        for way in self.ways:
+            holds = any(all((pair in risks) is want for want, pair in term) for term in way.terms)
+            stays = way.kept and way.pair not in risks
+            if holds and not stays:
+                yield "the condition holds, and text is not kept"
+            if not holds:
+                breaks = way.pair in risks or way.shown
+                (broken if breaks else spared).append(way.told)
+        if any(not any(one <= told for one in broken) for told in spared):
+            yield "the condition does not hold, and text is kept"
+
+    def wanted(self, term: Any, *around: Any) -> Term | None:
+        """The pairs that a term wants to be risks, or not to be; None where it fails already."""
+        roles, past, behind, prompt = around
+        found: list[tuple[bool, Pair]] = [(False, ((), ()))]
+        for want, kind, held in term:
+            if kind == "risk":
+                pair = tuple(held[1:])
+                if held[0]:
+                    if self.differs("0", roles[0], past, pair):
+                        if not want:
+                            return None
+                        continue
+                    pair = tuple(self.before("0", roles[0], view) for view in pair)
+                found.append((want, pair))
+            elif self.true(kind, held, roles, past, behind, prompt, want) is not want:
+                return None
+        return tuple(found)
+
+    def true(self, kind: str, held: Any, *around: Any) -> bool:
         """The truth of one literal at this place."""
-        roles, past, behind, risks, prompt = around
-        want, kind, held = literal
+        roles, past, behind, prompt, want = around
         match kind:
             case "fact":
                 found = (behind if held[0] else past)[held[1]]
-            case "risk":
-                found = self.at_risk(held[1:], roles[0], past, risks, bool(held[0]))
             case "end":
                 found = not prompt
             case "role":
@@ -212,23 +254,10 @@ class _Conditions(Sensible, Check):
                 found = cond is not None and self.holds(cond, {}, str(held[0]))
             case _:  # What is not known here could hold.
                 found = want
-        return bool(found) is want
-
-    def at_risk(self, pair: Any, last: str, past: Any, risks: Any, behind: bool) -> bool:
-        """Whether the messages so far are at risk, up to the last one or with it."""
-        if not behind:
-            return tuple(pair) in risks
-        before = tuple(self.before("0", last, view) for view in pair)
-        return before in risks or self.differs("0", last, past, tuple(pair))
+        return bool(found)
 
 
 def longer(one: str, other: str) -> bool:
     """Whether a text is longer than another whatever stands in their holes."""
     holes, others = (Counter(c for c in text if ord(c) >= PRIVATE) for text in (one, other))
     return not others - holes and len(one) - holes.total() > len(other) - others.total()
-
-
-def early(literal: Any) -> bool:
-    """Whether a literal hangs on nothing but the walk."""
-    _, kind, held = literal
-    return kind == "end" or (kind in ("fact", "risk") and not held[0])
