@@ -130,6 +130,8 @@ class Sensible(Asking):
     """Asks without the answers that no message can give together: a condition may rest on what cannot be."""
 
     def only(self, who: str, question: Any) -> bool | None:
+        if (known := super().only(who, question)) is not None:
+            return known
         told = {one: said for (of, one), said in self.said.items() if of == who}
         return next(iter(self.forced(question, told)), None)
 

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from templc.proof.classes import MessageClass
-from templc.proof.conditions import certified
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
@@ -42,9 +41,9 @@ def certificate(stability: Stability) -> dict[str, Any]:
         "format": program.format,
         "options": dict(machine.settings.options),
         "tools": machine.settings.tools,
-        "past": [fact.name for fact in certified(machine)],
+        "past": [fact.name for fact in machine.past_facts],
         "future": [fact.name for fact in machine.future_facts],
-        "pasts": sorted({digits(past[: len(certified(machine))]) for past in pasts}),
+        "pasts": sorted({digits(past[: len(machine.past_facts)]) for past in pasts}),
         "cells": [
             {
                 "after": place.after,
@@ -66,19 +65,14 @@ def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
         columns = names.columns(cell.place)
         keys = [columns[at].key for at in cell.condition.columns]
         terms = [
-            [
-                [int(want), *(key or ())]
-                for key, want in zip(keys, term, strict=True)
-                if want is not None
-            ]
+            [[int(want), *key] for key, want in zip(keys, term, strict=True) if want is not None]
             for term in cell.condition.terms
         ]
-        if all(len(literal) > 1 for term in terms for literal in term):
-            yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
+        yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:
-    size = len(certified(machine))
+    size = len(machine.past_facts)
     return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
 
 

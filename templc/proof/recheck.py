@@ -15,13 +15,11 @@ from itertools import product
 from typing import Any
 
 from templc.ir.fixed import Fixed
-from templc.ir.ops import Body, Each, Ops, Plain, Program, When, Write, walk
+from templc.ir.ops import Body, Ops, Plain, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Fact, Test
-from templc.proof.asking import PRIVATE, Asking, Say
-
-FIRST = Fact("first", None, None, "first")
-CALLS = Test("truth", expr.Value(expr.Ref("message", "calls")))
+from templc.proof.asking import PRIVATE, Say
+from templc.proof.outside import CALLS, FIRST, Outside
 
 
 def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
@@ -29,23 +27,22 @@ def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(Check(program, data).complaints()))
 
 
-class Check(Asking):
+class Check(Outside):
     """One certificate and its program. `who` "" is behind all messages."""
 
     def __init__(self, program: Program, data: Mapping[str, Any]) -> None:
         super().__init__()
         self.program, self.data = program, data
-        self.past, self.future = tuple(dict.fromkeys((*program.past, FIRST))), tuple(program.future)
+        known, self.future = self.facts(), tuple(program.future)
+        self.past = tuple(known[name] for name in data["past"] if name in known)
         fixed = Fixed(data["options"], data["tools"])
         self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
         self.seen_by: dict[str, list[int]] = {}
-        head = tuple(walk(program.head))
-        self.gathers = any(isinstance(op, Each) and op.over == "systems" for op in head)
-        self.asks = any(isinstance(op, When) and op.asks_systems for op in head)
 
     def complaints(self) -> Say:
-        data, names = self.data, [[fact.name for fact in side] for side in (self.past, self.future)]
-        fits = [data["past"], data["future"]] == names and data["version"] == 1
+        data, names = self.data, [fact.name for fact in self.future]
+        fits = {*data["past"]} == {*self.facts()} and len(self.past) == len(self.facts())
+        fits = fits and data["future"] == names and data["version"] == 1
         options = {*self.program.options, "as_template"}
         if not fits or data["format"] != self.program.format or set(data["options"]) != options:
             yield "the certificate is for another program"
@@ -101,6 +98,7 @@ class Check(Asking):
         """Whether the end is kept, what is seen before the last message, the state behind it; None: not accepted."""
         names, pasts, seen = [str(at) for at in range(len(roles))], [past], [self.end(prompt)]
         for name, role in zip(names, roles, strict=True):
+            self.at[name] = pasts[-1]
             if not self.admits(name, role, pasts[-1]):
                 return None
             pasts.append(self.after(name, role, pasts[-1]))
@@ -108,8 +106,10 @@ class Check(Asking):
             seen.insert(0, self.before(name, role, seen[0]))
         view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
         same = self.reads(roles[0], view) == self.reads(roles[0], seen[0])
-        last, anew = ("" if same else self.turn("0", roles[0], past, one) for one in (view, seen[0]))
-        old = last + self.text(self.program.finish, pasts[1], view)
+        last, anew = (
+            "" if same else self.turn("0", roles[0], past, one) for one in (view, seen[0])
+        )
+        old = self.text(self.program.finish, pasts[1], view)
         if after in ("prompt", "completion"):
             old += self.text(self.program.prompt, pasts[1], view)
         if after == "completion":
@@ -120,14 +120,14 @@ class Check(Asking):
             whole = "".join(answer(ops, role="assistant") for ops in (turn.body, turn.closer))
             less = self.rest(self.text(turn.prefill, pasts[1], view), whole)
             old += whole if less is None else less
-        changes = self.gathers or (self.asks and after != "system")
-        new = self.instead(last, anew)
+        tail = bool(old) or after == "completion"
+        changes = self.head_changes(names[1:], roles[1:], pasts[1:], tail)
+        old, new = last + old, self.instead(last, anew)
         for one in (*zip(names, roles, pasts, seen, strict=False), None)[1:]:
             if self.rest(old, new) is not None or all(self.parted):
                 break
             new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
-        kept = self.rest(old, new) is not None
-        kept = kept and not (changes and "system" in roles[1:])
+        kept = self.rest(old, new) is not None and not changes
         return kept, [self.before("0", roles[0], one) for one in (view, seen[0])], pasts[1]
 
     def instead(self, old: str, new: str) -> str:

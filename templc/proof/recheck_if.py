@@ -129,6 +129,7 @@ class _Conditions(Sensible, Check):
         found: set[Any] = set()
 
         def look() -> Iterator[str]:
+            self.at = {"m": past}
             if self.admits("m", role, past):
                 found.add((self.after("m", role, past), self.steps("m", role, past)))
             yield from ()
@@ -205,7 +206,8 @@ class _Conditions(Sensible, Check):
 
         What is kept by chance, where answers to the same questions can also break it, is rightly left out.
         """
-        spared, broken = [], []
+        spared: list[Any] = []
+        broken: list[Any] = []
         for way in self.ways:
             holds = any(all((pair in risks) is want for want, pair in term) for term in way.terms)
             stays = way.kept and way.pair not in risks
