@@ -16,6 +16,8 @@ from templc.ir.ops import Body
 from templc.model.expr import Test, Value
 
 PRIVATE = 0xF0000
+CUTS = ("after", "after_last", "before", "remove")
+STRIPS = tuple(f"{side}strip{what}" for side in ("", "l", "r") for what in ("", "_newlines"))
 Say = Iterator[str]
 
 
@@ -23,6 +25,7 @@ class Asking:
     """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice.
 
     `meant`: the questions of conditions. The others are whether two texts happen to be alike; `strict`: none is.
+    `at`: where a message stands, as the truth of each fact about those before it.
     """
 
     def __init__(self) -> None:
@@ -34,6 +37,7 @@ class Asking:
         self.said: dict[Any, bool] = {}
         self.fixed: set[int] = set()
         self.meant: set[Any] = set()
+        self.at: dict[str, Any] = {}
         self.strict = False
         self.parted = ("", "")
 
@@ -83,7 +87,7 @@ class Asking:
         todo: list[tuple[bool, ...]] = [()]
         while todo:
             self.script, self.said, self.trace, self.fixed = todo.pop(), {}, [], set()
-            self.meant = set()
+            self.meant, self.at = set(), {}
             yield from check(*given)
             said = tuple(self.said.values())
             free = (at for at in range(len(self.script), len(said)) if at not in self.fixed)
@@ -93,7 +97,8 @@ class Asking:
         if not isinstance(part, Body):
             return str(part.text)
         sign = self.sign(who, part.value, part.default)
-        self.holes[sign] = (who, part.value, part.default or "")
+        if part.value.ref.scope != "item":
+            self.holes[sign] = (who, part.value, part.default or "")
         return sign
 
     def sign(self, *unknown: Any) -> str:
@@ -141,6 +146,8 @@ class Sensible(Asking):
             known = [told.get(Test("truth", value)) for value in question]
             if None not in known and (len({*known}) == 2 or not any(known)):
                 yield len({*known}) == 1
+            if any(cut(value, told) for value in question):
+                yield False
             return
         value = getattr(question, "value", None)
         if not isinstance(value, Value) or value.ref.scope != "message":
@@ -167,6 +174,14 @@ class Sensible(Asking):
 def is_truth(question: Any, ref: Any) -> bool:
     """Whether a question asks if a value of this field is empty."""
     return isinstance(question, Test) and question.kind == "truth" and question.value.ref == ref
+
+
+def cut(value: Value, told: Mapping[Any, bool]) -> bool:
+    """Whether the filters of a value take a mark out of a text that contains it, and add nothing."""
+    mark = value.filters[0].argument if value.filters else None
+    shorter = all(use.name in (*CUTS, *STRIPS) for use in value.filters)
+    inside = bool(mark) and told.get(Test("contains", Value(value.ref), mark))
+    return bool(inside) and shorter and value.filters[0].name in CUTS
 
 
 def of_nothing(value: Value) -> bool:

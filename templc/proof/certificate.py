@@ -14,15 +14,18 @@ certificate of any other cell.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from templc.proof import representatives
 from templc.proof.classes import MessageClass
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
 
 VERSION = 1
+EXAMPLES = 4
 Triple = tuple[State, State, State]
 
 
@@ -53,6 +56,7 @@ def certificate(stability: Stability) -> dict[str, Any]:
             for place in cells
         ],
         "conditions": list(_conditions(stability)),
+        "samples": list(_samples(machine)),
     }
 
 
@@ -69,6 +73,16 @@ def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
             for term in cell.condition.terms
         ]
         yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
+
+
+def _samples(machine: Machine) -> Iterator[str]:
+    """Messages of every class, each with the one that it answers before it."""
+    found: dict[str, None] = {}
+    for one in machine.classes:
+        for raw, message in one.examples[:EXAMPLES]:
+            caller = [representatives.caller(message.caller_content)] if message.answered else []
+            found.setdefault(json.dumps([*caller, raw], ensure_ascii=False))
+    yield from found
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:

@@ -23,15 +23,11 @@ SYSTEM = Fact("earlier", expr.RoleIs("system"), None, "earlier_system")
 
 
 class Outside(Asking):
-    """`past`: all facts about earlier messages. `at`: where a message stands, as the truth of each of them."""
+    """`past`: all facts about earlier messages."""
 
     program: Program
     past: tuple[Fact, ...]
     ops_of: Any
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.at: dict[str, Any] = {}
 
     def facts(self) -> dict[str, Fact]:
         """Every fact about earlier messages, by its name."""

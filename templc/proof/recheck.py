@@ -98,7 +98,6 @@ class Check(Outside):
         """Whether the end is kept, what is seen before the last message, the state behind it; None: not accepted."""
         names, pasts, seen = [str(at) for at in range(len(roles))], [past], [self.end(prompt)]
         for name, role in zip(names, roles, strict=True):
-            self.at[name] = pasts[-1]
             if not self.admits(name, role, pasts[-1]):
                 return None
             pasts.append(self.after(name, role, pasts[-1]))
@@ -168,6 +167,7 @@ class Check(Outside):
         return (value and fact.time in ("earlier", "later")) or bool(self.holds(term, {}, who))
 
     def admits(self, who: str, role: str, past: Any) -> bool:
+        self.at[who] = past
         facts, checks = dict(zip(self.past, past, strict=True)), self.program.checks.get(role, ())
         conds = [self.cond_of(check.cond, role) for check in checks]
         key = ("admits", who, role, past)
@@ -230,12 +230,15 @@ class Check(Outside):
             holds = self.holds(op.cond, facts, who)
             if holds is None:
                 seen = [facts[one] for one in expr.leaves(op.cond) if isinstance(one, Fact)]
-                return self.sign(op.cond, *seen, inner(op.then), inner(op.otherwise))
+                return self.sign(who, op.cond, *seen, inner(op.then), inner(op.otherwise))
             return inner(op.then if holds else op.otherwise)
         loop = self.sign(
             who, op.over, op.of, op.variable, op.ordered, *map(inner, (op.do, op.between))
         )
         if op.over == "arguments":
             return self.sign(loop, inner(op.open), inner(op.close))
-        items = op.over == "tools" or self.ask(who, CALLS)
-        return inner(op.open) + loop + inner(op.close) if items else ""
+        if op.over == "tools":
+            return inner(op.open) + loop + inner(op.close)
+        return (
+            inner(op.open) + inner(op.do) + loop + inner(op.close) if self.ask(who, CALLS) else ""
+        )

@@ -1,31 +1,36 @@
-"""Checks the conditions of `stable if` cells against a program, by the questions of `recheck` and a walk of its own.
+"""Checks the conditions of `stable if` cells against a program, by the questions of `recheck` and the walk of `risks`.
 
-    recheck_conditions(program, certificate(stability)) == []       where each condition implies that all text is kept
+    recheck_conditions(program, certificate(stability)) == []       where each condition is exact
 
-A pair is two views of the future. A conversation is *at risk* under a pair when some message of it would be written
-otherwise if the last one saw the second view. The walk lists the past states with their risks: where two texts are not
-sure to differ, both ways are followed. At each of them, and for each way to end and to go on in which the condition
-holds, everything written must be kept.
+At each past state with its risks, and for each way to end and to go on: where the condition holds, everything written
+is kept, and where it does not hold, something is written otherwise. The second means: for some contents. Two texts
+that a spec writes differently can be alike by chance, as when a content spells a mark of the format, and no condition
+speaks of that. So where text is kept without the condition, messages that answer all questions of conditions in the
+same way must be able to break it; where that is not sure for all of them, it is shown by samples: messages that are
+stored with the certificate and read here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Mapping
+from itertools import permutations, product
 from typing import Any, NamedTuple
 
 from templc.ir.ops import Program
 from templc.model.coded import decoded
-from templc.proof.asking import PRIVATE, Say, Sensible
-from templc.proof.recheck import Check
+from templc.proof.asking import PRIVATE, Say
+from templc.proof.risks import Pair, Risks
+from templc.proof.samples import Samples, read
+from templc.runtime.messages import Message
 
-Pair = tuple[Any, ...]
 Term = tuple[tuple[bool, Pair], ...]
 
 
 class Way(NamedTuple):
-    """One way to answer at a joint. told: the answers that conditions asked for; shown: it is sure to break."""
+    """One way to answer at a joint. told: what conditions asked for; shown: some messages break it.
+
+    terms: those that may hold, as the pairs that they want to be risks or not to be.
+    """
 
     kept: bool
     shown: bool
@@ -35,21 +40,23 @@ class Way(NamedTuple):
 
 
 def recheck_conditions(program: Program, data: Mapping[str, Any]) -> list[str]:
-    """Every way in which a certified condition does not imply that text is kept."""
+    """Every way in which a certified condition is too lax or too strict."""
     if not data.get("conditions"):
         return []
     return list(dict.fromkeys(_Conditions(program, data).found()))
 
 
-class _Conditions(Sensible, Check):
-    """`pairs`: every pair that a message can have. `nodes`: past states with the pairs that put them at risk."""
+class _Conditions(Risks):
+    """`nodes`: past states with the pairs that put them at risk. `ways`: those behind the joint that is looked at."""
 
     def found(self) -> Say:
         self.roles = [role for role in self.program.roles if role != "other"]
         self.pasts = {tuple(map(int, past)) for past in self.data["pasts"]}
         cells = self.data["conditions"]
         self.terms = [[[self.literal(one) for one in term] for term in c["terms"]] for c in cells]
-        self.pairs: dict[Pair, None] = {}
+        self.pairs = {}
+        self.samples = Samples(self.program, self.data.get("samples", ()))
+        self.settled: dict[Any, bool] = {}
         for cell in cells:
             self.all_pairs(cell)
         for _, kind, held in (one for terms in self.terms for term in terms for one in term):
@@ -69,105 +76,6 @@ class _Conditions(Sensible, Check):
         elif kind == "alike":
             held = [*held[:-1], frozenset(map(decoded, held[-1]))]
         return bool(want), kind, held
-
-    # pairs and nodes
-
-    def added(self, after: str, then: str) -> list[str]:
-        return [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
-
-    def ends(self) -> dict[Any, bool]:
-        return {self.end(prompt): prompt for prompt in (True, False)}
-
-    def all_pairs(self, cell: Mapping[str, Any]) -> None:
-        prompted = cell["after"] in ("prompt", "completion")
-        for end in self.ends():
-            self.seen: set[Any] = {end}
-            for role in reversed(self.added(cell["after"], cell["then"])):
-                self.seen = {one for view in self.seen for one in self.views(role, view)}
-            for view in self.seen:
-                self.keep(self.end(prompted), view)
-
-    def keep(self, old: Any, new: Any) -> None:
-        if old != new and (old, new) not in self.pairs:
-            self.pairs[old, new] = None
-            self.before_it((old, new))
-
-    def before_it(self, pair: Pair) -> None:
-        for role in self.roles:
-            for old, new in self.both(role, *pair):
-                self.keep(old, new)
-
-    def views(self, role: str, view: Any) -> set[Any]:
-        return {old for old, _ in self.both(role, view, view)}
-
-    def both(self, role: str, *pair: Any) -> set[Any]:
-        found: set[Any] = set()
-
-        def look() -> Iterator[str]:
-            found.add(tuple(self.before("m", role, view) for view in pair))
-            yield from ()
-
-        list(self.all_ways(look))
-        return found
-
-    def walk(self) -> set[Any]:
-        """The past states with their risks, from the start on."""
-        start = (tuple(fact.time == "first" for fact in self.past), frozenset[Pair]())
-        nodes, queue = {start}, [start]
-        moves: dict[Any, set[Any]] = {}
-        for past, risks in queue:
-            if past not in moves:
-                moves[past] = {move for role in self.roles for move in self.moves(past, role)}
-            for behind, steps in moves[past]:
-                after = frozenset(pair for pair, then, differs in steps if differs or then in risks)
-                if (behind, after) not in nodes:
-                    nodes.add((behind, after))
-                    queue.append((behind, after))
-        return nodes
-
-    def moves(self, past: Any, role: str) -> set[Any]:
-        found: set[Any] = set()
-
-        def look() -> Iterator[str]:
-            self.at = {"m": past}
-            if self.admits("m", role, past):
-                found.add((self.after("m", role, past), self.steps("m", role, past)))
-            yield from ()
-
-        list(self.all_ways(look))
-        return found
-
-    def steps(self, who: str, role: str, past: Any) -> tuple[Any, ...]:
-        """For each pair: the one that the message before has, and whether this one is written otherwise."""
-        return tuple(
-            (
-                pair,
-                tuple(self.before(who, role, view) for view in pair),
-                self.differs(who, role, past, pair),
-            )
-            for pair in self.pairs
-        )
-
-    def differs(self, who: str, role: str, past: Any, pair: Pair) -> bool:
-        """Whether a message is written otherwise under the second view."""
-        return self.other(who, *(self.turn(who, role, past, view) for view in pair))
-
-    def other(self, who: str, old: str, new: str) -> bool:
-        """Whether two texts of a message differ; where that hangs on its contents, it is asked."""
-        left, more = self.apart(old, new)
-        if not left and not more:
-            return False
-        # What both end with alike is no difference.
-        while left and more and left[-1] == more[-1]:
-            left, more = left[:-1], more[:-1]
-        told = (left[:1], more[:1]) if left and more else (left or more,)
-        some = all if left and more else any
-        sure = some(ord(char) < PRIVATE for text in told for char in text)
-        sure = sure or longer(left, more) or longer(more, left)
-        return sure or self.wonder(who, ("differs", old, new))
-
-    def instead(self, old: str, new: str) -> str:
-        return new if self.other("0", old, new) else old
 
     # conditions
 
@@ -190,7 +98,7 @@ class _Conditions(Sensible, Check):
         found = self.ending(past, roles, after, prompt)
         if found is not None:
             kept, pair, behind = found
-            shown = not kept and self.shown()
+            shown = not kept and self.shown(roles)
             self.strict = True
             left = [self.wanted(term, roles, past, behind, prompt) for term in terms]
             self.strict = False
@@ -198,8 +106,48 @@ class _Conditions(Sensible, Check):
             self.ways[Way(kept, shown, tuple(pair), tuple(one for one in left if one), told)] = None
         yield from ()
 
-    def shown(self) -> bool:
-        return True
+    def shown(self, roles: list[str]) -> bool:
+        """Whether the text is sure to break, or breaks with samples that answer all that was asked in this way."""
+        left, more = self.parted
+        if not left:  # The head is what changes.
+            return True
+        chance = {who for who, _ in self.said.keys() - self.meant}
+        if parts(left, more) and not chance:
+            return True
+        holes = [self.holes[char] for char in (left[:1] + more[:1]) if char in self.holes]
+        about = sorted(chance | {who for who, *_ in holes})
+        if not all(about):  # Not about messages.
+            return False
+        told = [{q: said for (of, q), said in self.said.items() if of == who} for who in about]
+        named = [roles[int(who)] for who in about]
+        key = (
+            left,
+            more,
+            *((who, role, *one.items()) for who, role, one in zip(about, named, told, strict=True)),
+        )
+        if key not in self.settled:
+            fitting = [self.samples.fits(role, one) for role, one in zip(named, told, strict=True)]
+            chosen = (dict(zip(about, found, strict=True)) for found in product(*fitting))
+            self.settled[key] = any(self.breaks(left, more, given) for given in chosen)
+        return self.settled[key]
+
+    def breaks(self, left: str, more: str, given: Mapping[str, Message]) -> bool:
+        """Whether two texts part with some messages put into them, and are alike where that was said."""
+        for (who, question), said in self.said.items():
+            if who in given and isinstance(question, tuple):
+                both = [self.filled(one, given) for one in question[1:]]
+                if (
+                    both[0] != both[1] and any(parts(*pair) for pair in permutations(both))
+                ) is not said:
+                    return False
+        return parts(*(self.filled(one, given) for one in (left, more)))
+
+    def filled(self, text: str, given: Mapping[str, Message]) -> str:
+        found = [self.holes.get(char, ("", None, "")) for char in text]
+        return "".join(
+            char if who not in given else str(read(value, given[who]) or default)
+            for char, (who, value, default) in zip(text, found, strict=True)
+        )
 
     def judged(self, risks: Any) -> Say:
         """What is wrong with the condition behind messages with these risks.
@@ -259,7 +207,11 @@ class _Conditions(Sensible, Check):
         return bool(found)
 
 
-def longer(one: str, other: str) -> bool:
-    """Whether a text is longer than another whatever stands in their holes."""
-    holes, others = (Counter(c for c in text if ord(c) >= PRIVATE) for text in (one, other))
-    return not others - holes and len(one) - holes.total() > len(other) - others.total()
+def parts(old: str, new: str) -> bool:
+    """Whether a text is sure to be no beginning of another, whatever stands in their holes."""
+    at = next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None
+    )
+    if at is None:
+        return any(ord(char) < PRIVATE for char in old[len(new) :])
+    return ord(old[at]) < PRIVATE and ord(new[at]) < PRIVATE

@@ -77,8 +77,12 @@ def _callers(atoms: Sequence[Atom]) -> list[Raw | None]:
     if not read & {"answered", "answered_number", "caller_content"}:
         return [None]
     texts = ["", *(_texts("a", "caller_content", atoms) if "caller_content" in read else [])]
-    calls = [_call("f", {"k": "v"})]
-    return [*({"role": "assistant", "content": text, "tool_calls": calls} for text in texts), None]
+    return [*map(caller, texts), None]
+
+
+def caller(content: str) -> Raw:
+    """A message with a call, which a result can answer."""
+    return {"role": "assistant", "content": content, "tool_calls": [_call("f", {"k": "v"})]}
 
 
 def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[Any]]:
