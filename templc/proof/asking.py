@@ -96,6 +96,7 @@ class Asking:
     def hole(self, part: Any, who: str) -> str:
         if not isinstance(part, Body):
             return str(part.text)
+        who = "" if part.value.ref.scope == "lead" else who
         sign = self.sign(who, part.value, part.default)
         if part.value.ref.scope != "item":
             self.holes[sign] = (who, part.value, part.default or "")
@@ -152,6 +153,8 @@ class Sensible(Asking):
         value = getattr(question, "value", None)
         if not isinstance(value, Value) or value.ref.scope != "message":
             return
+        if (found := marked(question, told)) is not None:
+            yield found
         plain = Value(value.ref)
         # An id that is left out may have been filled in.
         left_out = None if value.ref.name == "call_id" else Test("is", plain, None)
@@ -182,6 +185,23 @@ def cut(value: Value, told: Mapping[Any, bool]) -> bool:
     shorter = all(use.name in (*CUTS, *STRIPS) for use in value.filters)
     inside = bool(mark) and told.get(Test("contains", Value(value.ref), mark))
     return bool(inside) and shorter and value.filters[0].name in CUTS
+
+
+def marked(question: Any, told: Mapping[Any, bool]) -> bool | None:
+    """Whether a text is empty, or contains a mark, by what was said of the other: with a mark in it it is not."""
+    ref = question.value.ref
+    if is_truth(question, ref) and all(use.name in STRIPS for use in question.value.filters):
+        return True if any(said and marks(one, ref) for one, said in told.items()) else None
+    stripped = (one for one, said in told.items() if not said and is_truth(one, ref))
+    bare = any(all(use.name in STRIPS for use in one.value.filters) for one in stripped)
+    return False if bare and marks(question, ref) else None
+
+
+def marks(question: Any, ref: Any) -> bool:
+    """Whether a question asks if a field holds a text that is not blank."""
+    kinds = ("contains", "starts", "ends")
+    asked = isinstance(question, Test) and question.kind in kinds and question.value == Value(ref)
+    return asked and bool(str(question.argument).strip())
 
 
 def of_nothing(value: Value) -> bool:

@@ -23,9 +23,9 @@ from templc.proof.classes import MessageClass
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
+from templc.proof.values import value_of
 
 VERSION = 1
-EXAMPLES = 4
 Triple = tuple[State, State, State]
 
 
@@ -76,13 +76,18 @@ def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
 
 
 def _samples(machine: Machine) -> Iterator[str]:
-    """Messages of every class, each with the one that it answers before it."""
-    found: dict[str, None] = {}
+    """Messages of every class, one for each way that what is written of them is empty or alike."""
+    found: dict[object, str] = {}
     for one in machine.classes:
-        for raw, message in one.examples[:EXAMPLES]:
-            caller = [representatives.caller(message.caller_content)] if message.answered else []
-            found.setdefault(json.dumps([*caller, raw], ensure_ascii=False))
-    yield from found
+        values = machine.written(one.role)
+        for raw, message in one.examples:
+            texts = [str(value_of(value, message, machine.settings, {})) for value in values]
+            caller = [representatives.caller(message.caller_content)]
+            answers = message.answered or message.caller_content
+            key = (one, *map(bool, texts), *(texts.index(text) for text in texts))
+            given = [*(caller if answers else ()), raw]
+            found.setdefault(key, json.dumps(given, ensure_ascii=False))
+    yield from dict.fromkeys(found.values())
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:

@@ -98,10 +98,10 @@ class _Conditions(Risks):
         found = self.ending(past, roles, after, prompt)
         if found is not None:
             kept, pair, behind = found
-            shown = not kept and self.shown(roles)
             self.strict = True
             left = [self.wanted(term, roles, past, behind, prompt) for term in terms]
             self.strict = False
+            shown = not kept and self.shown(roles)
             told = frozenset(one for one in self.said.items() if one[0] in self.meant)
             self.ways[Way(kept, shown, tuple(pair), tuple(one for one in left if one), told)] = None
         yield from ()
@@ -116,10 +116,10 @@ class _Conditions(Risks):
             return True
         holes = [self.holes[char] for char in (left[:1] + more[:1]) if char in self.holes]
         about = sorted(chance | {who for who, *_ in holes})
-        if not all(about):  # Not about messages.
+        if "" in about and "system" in roles:  # It may be the leading one.
             return False
         told = [{q: said for (of, q), said in self.said.items() if of == who} for who in about]
-        named = [roles[int(who)] for who in about]
+        named = [roles[int(who)] if who else "system" for who in about]
         key = (
             left,
             more,
@@ -143,10 +143,11 @@ class _Conditions(Risks):
         return parts(*(self.filled(one, given) for one in (left, more)))
 
     def filled(self, text: str, given: Mapping[str, Message]) -> str:
-        found = [self.holes.get(char, ("", None, "")) for char in text]
         return "".join(
-            char if who not in given else str(read(value, given[who]) or default)
-            for char, (who, value, default) in zip(text, found, strict=True)
+            str(read(self.holes[char][1], given[self.holes[char][0]]) or self.holes[char][2])
+            if char in self.holes and self.holes[char][0] in given
+            else char
+            for char in text
         )
 
     def judged(self, risks: Any) -> Say:

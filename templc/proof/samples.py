@@ -59,7 +59,7 @@ def true(question: Any, message: Message, item: Any = None) -> bool | None:
             return any(found) if quantifier == "some" else all(found)
         case expr.Counted(value, compare, number):
             return COMPARED[compare](len(read(value, message, item) or ()), number)
-        case expr.Test(value=value) if value.ref.scope in ("message", "item"):
+        case expr.Test(value=value) if value.ref.scope in ("message", "item", "lead"):
             left_out = (question.kind, question.argument) == ("is", None)
             if left_out and value.ref.scope == "message":
                 return value.ref.name in message.absent
@@ -70,7 +70,14 @@ def true(question: Any, message: Message, item: Any = None) -> bool | None:
 def read(value: expr.Value, message: Message, item: Any = None) -> Any:
     """A value of a message, or of one of its calls."""
     ref = value.ref
-    found = getattr(message, ref.name) if ref.scope == "message" else getattr(item, ref.part)
+    found: Any
+    match ref.scope:
+        case "message":
+            found = getattr(message, ref.name)
+        case "lead":
+            found = getattr(message, ref.part) if ref.part else message
+        case _:
+            found = getattr(item, ref.part)
     for use in value.filters:
         found = FUNCTIONS[use.name](found, use.argument or "")
     return found
