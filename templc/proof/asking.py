@@ -7,24 +7,22 @@ A text is a string in which one character of a private plane stands for a text t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any
 
-from templc.ir.filters import FUNCTIONS
 from templc.ir.ops import Body
-from templc.model.expr import Test, Value
+from templc.model.expr import Test
 
 PRIVATE = 0xF0000
-CUTS = ("after", "after_last", "before", "remove")
-STRIPS = tuple(f"{side}strip{what}" for side in ("", "l", "r") for what in ("", "_newlines"))
 Say = Iterator[str]
 
 
 class Asking:
     """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice.
 
-    `meant`: the questions of conditions. The others are whether two texts happen to be alike; `strict`: none is.
+    `meant`: what conditions ask, and which fields are empty. All else is chance: whether two texts are alike, whether
+    there is nothing but white space; `strict`: nothing is.
     `at`: where a message stands, as the truth of each fact about those before it.
     """
 
@@ -118,7 +116,8 @@ class Asking:
             signs = old[at : at + 1], new[at : at + 1]
             held = [self.holes.get(sign, ("", None, "")) for sign in signs]
             for sign, (who, value, default) in zip(signs, held, strict=True):
-                if value and not self.wonder(who, Test("truth", value)):
+                asked = self.wonder if value and value.filters else self.ask
+                if value and not asked(who, Test("truth", value)):
                     old, new = old.replace(sign, default), new.replace(sign, default)
                     break
             else:
@@ -130,83 +129,3 @@ class Asking:
         """Whether two holes hold the same: it is asked of one field under different filters, when neither is empty."""
         same = one[1] and other[1] and one[0] == other[0] and one[1].ref == other[1].ref
         return bool(same) and self.wonder(one[0], frozenset({one[1], other[1]}))
-
-
-class Sensible(Asking):
-    """Asks without the answers that no message can give together: a condition may rest on what cannot be."""
-
-    def only(self, who: str, question: Any) -> bool | None:
-        if (known := super().only(who, question)) is not None:
-            return known
-        told = {one: said for (of, one), said in self.said.items() if of == who}
-        return next(iter(self.forced(question, told)), None)
-
-    def forced(self, question: Any, told: Mapping[Any, bool]) -> Iterator[bool]:
-        """What is left out is empty, so is what filters make of nothing, and what is the same is empty together."""
-        if isinstance(question, frozenset):
-            known = [told.get(Test("truth", value)) for value in question]
-            if None not in known and (len({*known}) == 2 or not any(known)):
-                yield len({*known}) == 1
-            if any(cut(value, told) for value in question):
-                yield False
-            return
-        value = getattr(question, "value", None)
-        if not isinstance(value, Value) or value.ref.scope != "message":
-            return
-        if (found := marked(question, told)) is not None:
-            yield found
-        plain = Value(value.ref)
-        # An id that is left out may have been filled in.
-        left_out = None if value.ref.name == "call_id" else Test("is", plain, None)
-        full = [one.value for one, said in told.items() if said and is_truth(one, value.ref)]
-        if question == left_out and full:
-            yield False
-        if is_truth(question, value.ref):
-            if told.get(left_out) and not of_nothing(value):
-                yield False
-            if told.get(Test("truth", plain)) is False:
-                yield of_nothing(value)
-            if value == plain and any(not of_nothing(one) for one in full):
-                yield True
-            for both in (one for one, same in told.items() if isinstance(one, frozenset) and same):
-                other = told.get(Test("truth", next(iter(both - {value}), value)))
-                if value in both and other is not None:
-                    yield other
-
-
-def is_truth(question: Any, ref: Any) -> bool:
-    """Whether a question asks if a value of this field is empty."""
-    return isinstance(question, Test) and question.kind == "truth" and question.value.ref == ref
-
-
-def cut(value: Value, told: Mapping[Any, bool]) -> bool:
-    """Whether the filters of a value take a mark out of a text that contains it, and add nothing."""
-    mark = value.filters[0].argument if value.filters else None
-    shorter = all(use.name in (*CUTS, *STRIPS) for use in value.filters)
-    inside = bool(mark) and told.get(Test("contains", Value(value.ref), mark))
-    return bool(inside) and shorter and value.filters[0].name in CUTS
-
-
-def marked(question: Any, told: Mapping[Any, bool]) -> bool | None:
-    """Whether a text is empty, or contains a mark, by what was said of the other: with a mark in it it is not."""
-    ref = question.value.ref
-    if is_truth(question, ref) and all(use.name in STRIPS for use in question.value.filters):
-        return True if any(said and marks(one, ref) for one, said in told.items()) else None
-    stripped = (one for one, said in told.items() if not said and is_truth(one, ref))
-    bare = any(all(use.name in STRIPS for use in one.value.filters) for one in stripped)
-    return False if bare and marks(question, ref) else None
-
-
-def marks(question: Any, ref: Any) -> bool:
-    """Whether a question asks if a field holds a text that is not blank."""
-    kinds = ("contains", "starts", "ends")
-    asked = isinstance(question, Test) and question.kind in kinds and question.value == Value(ref)
-    return asked and bool(str(question.argument).strip())
-
-
-def of_nothing(value: Value) -> bool:
-    """Whether the filters of a value make a text of no text."""
-    found: Any = ""
-    for use in value.filters:
-        found = FUNCTIONS[use.name](found, use.argument or "")
-    return bool(found)

@@ -7,9 +7,8 @@ closed under every message that can stand before, with equal emissions at each. 
 states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
 
 A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
-implies stability. Left out are those that read what only the prover keeps: whether anything stands behind the head,
-what a tool result takes over from its caller. That a condition is not too strict is not certified; a witness is the
-certificate of any other cell.
+is exact: neither too lax nor too strict. `samples` are messages that it needs for the second. A witness is the
+certificate of a cell that is never stable.
 """
 
 from __future__ import annotations

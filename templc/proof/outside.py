@@ -23,11 +23,16 @@ SYSTEM = Fact("earlier", expr.RoleIs("system"), None, "earlier_system")
 
 
 class Outside(Asking):
-    """`past`: all facts about earlier messages."""
+    """`past`, `future`: all facts about earlier and later messages."""
 
     program: Program
     past: tuple[Fact, ...]
+    future: tuple[Fact, ...]
     ops_of: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen_by: dict[str, list[int]] = {}
 
     def facts(self) -> dict[str, Fact]:
         """Every fact about earlier messages, by its name."""
@@ -68,6 +73,20 @@ class Outside(Asking):
                 if test == question and (fact is not CALLED or not found):
                     return bool(found)
         return super().only(who, question)
+
+    def blocks(self, role: str) -> tuple[Ops, ...]:
+        found: Any = self.program.roles[role]
+        if isinstance(found, Plain):
+            return (found.ops,)
+        return found.opener, found.body, found.closer, found.trailer
+
+    def reads(self, role: str, view: Any) -> list[bool]:
+        """What the turn of a role reads of a view: where that is the same, it writes the same."""
+        if role not in self.seen_by:
+            ops = (op for block in self.blocks(role) for op in walk(self.ops_of(block, role)))
+            leaves = {leaf for op in ops if isinstance(op, When) for leaf in expr.leaves(op.cond)}
+            self.seen_by[role] = [at for at, fact in enumerate(self.future) if fact in leaves]
+        return [view[at] for at in self.seen_by[role]]
 
     # the head
 

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from templc.ir.fixed import Fixed
-from templc.ir.ops import Body, Ops, Plain, Program, When, Write, walk
+from templc.ir.ops import Body, Ops, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Fact, Test
 from templc.proof.asking import PRIVATE, Say
@@ -37,7 +37,6 @@ class Check(Outside):
         self.past = tuple(known[name] for name in data["past"] if name in known)
         fixed = Fixed(data["options"], data["tools"])
         self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
-        self.seen_by: dict[str, list[int]] = {}
 
     def complaints(self) -> Say:
         data, names = self.data, [fact.name for fact in self.future]
@@ -199,20 +198,6 @@ class Check(Outside):
         if self.program.leading and role == "system" and past[self.past.index(FIRST)]:
             return ""
         return "".join(self.text(ops, past, view, who, role) for ops in self.blocks(role))
-
-    def blocks(self, role: str) -> tuple[Ops, ...]:
-        found: Any = self.program.roles[role]
-        if isinstance(found, Plain):
-            return (found.ops,)
-        return found.opener, found.body, found.closer, found.trailer
-
-    def reads(self, role: str, view: Any) -> list[bool]:
-        """What the turn of a role reads of a view: where that is the same, it writes the same."""
-        if role not in self.seen_by:
-            ops = (op for block in self.blocks(role) for op in walk(self.ops_of(block, role)))
-            leaves = {leaf for op in ops if isinstance(op, When) for leaf in expr.leaves(op.cond)}
-            self.seen_by[role] = [at for at, fact in enumerate(self.future) if fact in leaves]
-        return [view[at] for at in self.seen_by[role]]
 
     def text(self, ops: Ops, past: Any, view: Any, who: str = "", role: str = "") -> str:
         facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))

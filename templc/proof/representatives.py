@@ -24,6 +24,7 @@ LIMIT = 6_000
 ALIKE = 3
 # Nine characters, since some formats accept no other id.
 ID = "call00001"
+OTHER = "call00002"
 
 
 def candidates(
@@ -95,7 +96,10 @@ def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[
         "reasoning_content": _texts("r", "reasoning", atoms) if reasons else [None],
         "tool_calls": _calls(nested) if role == "assistant" else [None],
         "name": [None, *_texts("n", "name", atoms)] if "name" in read else [None],
-        "tool_call_id": _ids(role, "call_id" in read, with_ids, atoms),
+        "tool_call_id": [
+            *_ids(role, "call_id" in read, with_ids, atoms),
+            *([OTHER] if "answered" in read else []),
+        ],
     }
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from templc.model.expr import Test
-from templc.proof.asking import PRIVATE, Sensible
+from templc.proof.asking import PRIVATE
 from templc.proof.recheck import Check
+from templc.proof.sensible import Sensible
 
 Pair = tuple[Any, ...]
 
