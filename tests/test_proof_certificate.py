@@ -15,7 +15,7 @@ import pytest
 
 from templc.ir.ops import Program
 from templc.pipeline import compile_source
-from templc.proof import asking
+from templc.proof import asking, outside, risks, samples, sensible
 from templc.proof import recheck as checker
 from templc.proof import recheck_if as conditional
 from templc.proof.certificate import certificate
@@ -25,7 +25,7 @@ from templc.proof.stability import prove
 from templc.source.span import Source
 from tests.support.formats import FORMATS, SPECS, program
 
-CHECKERS = (asking, checker, conditional)
+CHECKERS = (asking, outside, checker, sensible, risks, samples, conditional)
 GENERATED = SPECS.parent / "generated"
 
 # Views of it differ however far back, but a query is a user, so no reachable past lets it be written: its cells are
@@ -79,22 +79,61 @@ def test_every_condition_holds_and_none_holds_with_a_literal_less(name: str) -> 
                 assert recheck_conditions(program(name), claim) != [], (cell, out)
 
 
+# What heads that read all system messages say, and what a tool result takes over from its caller.
+OUTSIDE = ("deepseekv3", "olmo3_1_instruct", "gemma4_early", "mistral_nemo")
+
+
+@pytest.mark.parametrize("name", (*CONDITIONAL, *OUTSIDE))
+def test_no_condition_holds_with_a_term_less_or_for_all_or_for_none(name: str) -> None:
+    data = written(program(name))
+    assert recheck_conditions(program(name), data) == []
+    for cell in data["conditions"]:
+        terms = cell["terms"]
+        fewer = [[*terms[:at], *terms[at + 1 :]] for at in range(len(terms))]
+        for altered in ([], [[]], *fewer):
+            claim = {**data, "conditions": [{**cell, "terms": altered}]}
+            assert recheck_conditions(program(name), claim) != [], (cell, altered)
+
+
+@pytest.mark.parametrize("name", ("lfm2_5", "olmo3_instruct", "deepseekv3_2", "deepseekv3"))
+def test_a_condition_with_a_literal_more_is_too_strict(name: str) -> None:
+    data = written(program(name))
+    for cell in data["conditions"]:
+        claim = {
+            **data,
+            "conditions": [
+                {**cell, "terms": [[*t, [1, "fact", 0, first(data)]] for t in cell["terms"]]}
+            ],
+        }
+        told = recheck_conditions(program(name), claim)
+        assert told and all("does not hold, and text is kept" in one for one in told), cell
+
+
+def first(data: dict[str, Any]) -> int:
+    at: int = data["past"].index("first")
+    return at
+
+
+def test_what_breaks_for_some_contents_needs_samples() -> None:
+    data = written(program("qwen3"))
+    assert recheck_conditions(program("qwen3"), data) == []
+    assert recheck_conditions(program("qwen3"), {**data, "samples": []}) != []
+
+
 def test_a_condition_of_nothing_or_of_what_is_not_known_is_rejected() -> None:
     data = written(program("qwq"))
     cell = data["conditions"][0]
-    for terms in ([[]], [[[1, "moon"]]], [[[0, "moon"]]]):
+    for terms in ([[]], [[[1, "moon"]]], [[[0, "moon"]]], []):
         claim = {**data, "conditions": [{**cell, "terms": terms}]}
         assert recheck_conditions(program("qwq"), claim) != []
-    assert recheck_conditions(program("qwq"), {**data, "conditions": [{**cell, "terms": []}]}) == []
 
 
-def test_most_conditions_have_a_certificate() -> None:
+def test_every_condition_has_a_certificate() -> None:
     said = {name: json.loads((GENERATED / f"{name}.json").read_text()) for name in FORMATS}
-    known = [
-        one for data in said.values() for one in (data["certificate"] or {}).get("conditions", ())
-    ]
-    every = [cell for data in said.values() for cell in data["cells"] if cell["condition"]]
-    assert len(known) > 0.85 * len(every) > 400
+    for name, data in said.items():
+        known = [(one["after"], one["then"]) for one in data["certificate"]["conditions"]]
+        cells = [(cell["after"], cell["then"]) for cell in data["cells"] if cell["condition"]]
+        assert known == cells, name
 
 
 def test_an_invariant_that_is_not_empty_holds() -> None:
@@ -191,15 +230,17 @@ def test_the_checker_shares_no_code_with_the_prover() -> None:
     own = {name for name in modules if name and name.startswith("templc")}
     ir = {"templc.ir.fixed", "templc.ir.ops", "templc.ir.filters"}
     model = {"templc.model", "templc.model.expr", "templc.model.coded"}
-    assert own == ir | model | {"templc.proof.asking", "templc.proof.recheck"}
+    read = {"templc.runtime.messages", "templc.ir.interpret"}
+    names = {one.__name__ for one in CHECKERS} - {"templc.proof.recheck_if"}
+    assert own == ir | model | read | names
     prover = list(Path(str(checker.__file__)).parent.glob("*.py"))
     assert len(prover) > 15
     for path in prover:
-        if path.name not in ("asking.py", "recheck.py", "recheck_if.py", "__init__.py"):
+        if path.stem not in {one.__name__.rpartition(".")[2] for one in CHECKERS}:
             assert "ir.fixed" not in path.read_text(encoding="utf-8"), path.name
 
 
-@pytest.mark.parametrize("module", CHECKERS, ids=["questions", "stable", "stable if"])
+@pytest.mark.parametrize("module", CHECKERS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_the_checker_can_be_read_in_one_sitting(module: ModuleType) -> None:
     """Lines of code, without blank lines and docstrings."""
     text = inspect.getsource(module)
@@ -208,7 +249,7 @@ def test_the_checker_can_be_read_in_one_sitting(module: ModuleType) -> None:
     docstrings = [node.body[0] for node in nodes if ast.get_docstring(node)]
     spoken = {at for one in docstrings for at in range(one.lineno, (one.end_lineno or 0) + 1)}
     code = [at for at, line in enumerate(text.splitlines(), 1) if line.strip() and at not in spoken]
-    assert 60 < len(code) < 200
+    assert 50 < len(code) < 200
 
 
 @pytest.mark.parametrize("name", ["qwen3", "kimi_k2", "deepseekv3_1", "glm4_5", "qwq"])

@@ -109,7 +109,7 @@ def recheck_all(names: list[str]) -> int:
     conditions = sum(one.conditions for one in known.values())
     sys.stdout.write(
         f"{valid} of {len(names)} stored proofs are valid; "
-        f"{certified} of their {conditions} conditions have a certificate\n"
+        f"{certified} of their {conditions} conditions have a certificate, and are exact\n"
     )
     return FINDING if valid < len(names) else 0
 

@@ -7,20 +7,24 @@ A text is a string in which one character of a private plane stands for a text t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any
 
-from templc.ir.filters import FUNCTIONS
 from templc.ir.ops import Body
-from templc.model.expr import Test, Value
+from templc.model.expr import Test
 
 PRIVATE = 0xF0000
 Say = Iterator[str]
 
 
 class Asking:
-    """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice."""
+    """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice.
+
+    `meant`: what conditions ask, and which fields are empty. All else is chance: whether two texts are alike, whether
+    there is nothing but white space; `strict`: nothing is.
+    `at`: where a message stands, as the truth of each fact about those before it.
+    """
 
     def __init__(self) -> None:
         self.signs: dict[Any, str] = {}
@@ -30,11 +34,20 @@ class Asking:
         self.script: tuple[bool, ...] = ()
         self.said: dict[Any, bool] = {}
         self.fixed: set[int] = set()
+        self.meant: set[Any] = set()
+        self.at: dict[str, Any] = {}
+        self.strict = False
+        self.parted = ("", "")
 
     def ask(self, who: str, question: Any) -> bool:
         found = self.answer(who, question)
+        self.meant.add((who, question))
         self.trace.append((who, question, found))
         return found
+
+    def wonder(self, who: str, question: Any) -> bool:
+        """Asks what only the likeness of two texts hangs on."""
+        return self.ask(who, question) if self.strict else self.answer(who, question)
 
     def answer(self, who: str, question: Any) -> bool:
         key, at = (who, question), len(self.said)
@@ -72,6 +85,7 @@ class Asking:
         todo: list[tuple[bool, ...]] = [()]
         while todo:
             self.script, self.said, self.trace, self.fixed = todo.pop(), {}, [], set()
+            self.meant, self.at = set(), {}
             yield from check(*given)
             said = tuple(self.said.values())
             free = (at for at in range(len(self.script), len(said)) if at not in self.fixed)
@@ -80,8 +94,10 @@ class Asking:
     def hole(self, part: Any, who: str) -> str:
         if not isinstance(part, Body):
             return str(part.text)
+        who = "" if part.value.ref.scope == "lead" else who
         sign = self.sign(who, part.value, part.default)
-        self.holes[sign] = (who, part.value, part.default or "")
+        if part.value.ref.scope != "item":
+            self.holes[sign] = (who, part.value, part.default or "")
         return sign
 
     def sign(self, *unknown: Any) -> str:
@@ -89,7 +105,7 @@ class Asking:
 
     def rest(self, old: str, new: str) -> str | None:
         """What the new text has behind the old one; None where they part."""
-        left, more = self.apart(old, new)
+        left, more = self.parted = self.apart(old, new)
         return None if left else more
 
     def apart(self, old: str, new: str) -> tuple[str, str]:
@@ -100,7 +116,8 @@ class Asking:
             signs = old[at : at + 1], new[at : at + 1]
             held = [self.holes.get(sign, ("", None, "")) for sign in signs]
             for sign, (who, value, default) in zip(signs, held, strict=True):
-                if value and not self.ask(who, Test("truth", value)):
+                asked = self.wonder if value and value.filters else self.ask
+                if value and not asked(who, Test("truth", value)):
                     old, new = old.replace(sign, default), new.replace(sign, default)
                     break
             else:
@@ -111,53 +128,4 @@ class Asking:
     def alike(self, one: Any, other: Any) -> bool:
         """Whether two holes hold the same: it is asked of one field under different filters, when neither is empty."""
         same = one[1] and other[1] and one[0] == other[0] and one[1].ref == other[1].ref
-        return bool(same) and self.ask(one[0], frozenset({one[1], other[1]}))
-
-
-class Sensible(Asking):
-    """Asks without the answers that no message can give together: a condition may rest on what cannot be."""
-
-    def only(self, who: str, question: Any) -> bool | None:
-        told = {one: said for (of, one), said in self.said.items() if of == who}
-        return next(iter(self.forced(question, told)), None)
-
-    def forced(self, question: Any, told: Mapping[Any, bool]) -> Iterator[bool]:
-        """What is left out is empty, so is what filters make of nothing, and what is the same is empty together."""
-        if isinstance(question, frozenset):
-            known = [told.get(Test("truth", value)) for value in question]
-            if None not in known and (len({*known}) == 2 or not any(known)):
-                yield len({*known}) == 1
-            return
-        value = getattr(question, "value", None)
-        if not isinstance(value, Value) or value.ref.scope != "message":
-            return
-        plain = Value(value.ref)
-        # An id that is left out may have been filled in.
-        left_out = None if value.ref.name == "call_id" else Test("is", plain, None)
-        full = [one.value for one, said in told.items() if said and is_truth(one, value.ref)]
-        if question == left_out and full:
-            yield False
-        if is_truth(question, value.ref):
-            if told.get(left_out) and not of_nothing(value):
-                yield False
-            if told.get(Test("truth", plain)) is False:
-                yield of_nothing(value)
-            if value == plain and any(not of_nothing(one) for one in full):
-                yield True
-            for both in (one for one, same in told.items() if isinstance(one, frozenset) and same):
-                other = told.get(Test("truth", next(iter(both - {value}), value)))
-                if value in both and other is not None:
-                    yield other
-
-
-def is_truth(question: Any, ref: Any) -> bool:
-    """Whether a question asks if a value of this field is empty."""
-    return isinstance(question, Test) and question.kind == "truth" and question.value.ref == ref
-
-
-def of_nothing(value: Value) -> bool:
-    """Whether the filters of a value make a text of no text."""
-    found: Any = ""
-    for use in value.filters:
-        found = FUNCTIONS[use.name](found, use.argument or "")
-    return bool(found)
+        return bool(same) and self.wonder(one[0], frozenset({one[1], other[1]}))

@@ -7,21 +7,22 @@ closed under every message that can stand before, with equal emissions at each. 
 states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
 
 A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
-implies stability. Left out are those that read what only the prover keeps: whether anything stands behind the head,
-what a tool result takes over from its caller. That a condition is not too strict is not certified; a witness is the
-certificate of any other cell.
+is exact: neither too lax nor too strict. `samples` are messages that it needs for the second. A witness is the
+certificate of a cell that is never stable.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from templc.proof import representatives
 from templc.proof.classes import MessageClass
-from templc.proof.conditions import certified
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
+from templc.proof.values import value_of
 
 VERSION = 1
 Triple = tuple[State, State, State]
@@ -42,9 +43,9 @@ def certificate(stability: Stability) -> dict[str, Any]:
         "format": program.format,
         "options": dict(machine.settings.options),
         "tools": machine.settings.tools,
-        "past": [fact.name for fact in certified(machine)],
+        "past": [fact.name for fact in machine.past_facts],
         "future": [fact.name for fact in machine.future_facts],
-        "pasts": sorted({digits(past[: len(certified(machine))]) for past in pasts}),
+        "pasts": sorted({digits(past[: len(machine.past_facts)]) for past in pasts}),
         "cells": [
             {
                 "after": place.after,
@@ -54,6 +55,7 @@ def certificate(stability: Stability) -> dict[str, Any]:
             for place in cells
         ],
         "conditions": list(_conditions(stability)),
+        "samples": list(_samples(machine)),
     }
 
 
@@ -66,19 +68,29 @@ def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
         columns = names.columns(cell.place)
         keys = [columns[at].key for at in cell.condition.columns]
         terms = [
-            [
-                [int(want), *(key or ())]
-                for key, want in zip(keys, term, strict=True)
-                if want is not None
-            ]
+            [[int(want), *key] for key, want in zip(keys, term, strict=True) if want is not None]
             for term in cell.condition.terms
         ]
-        if all(len(literal) > 1 for term in terms for literal in term):
-            yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
+        yield {"after": cell.place.after, "then": cell.place.then, "terms": terms}
+
+
+def _samples(machine: Machine) -> Iterator[str]:
+    """Messages of every class, one for each way that what is written of them is empty or alike."""
+    found: dict[object, str] = {}
+    for one in machine.classes:
+        values = machine.written(one.role)
+        for raw, message in one.examples:
+            texts = [str(value_of(value, message, machine.settings, {})) for value in values]
+            caller = [representatives.caller(message.caller_content)]
+            answers = message.answered or message.caller_content
+            key = (one, *map(bool, texts), *(texts.index(text) for text in texts))
+            given = [*(caller if answers else ()), raw]
+            found.setdefault(key, json.dumps(given, ensure_ascii=False))
+    yield from dict.fromkeys(found.values())
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:
-    size = len(certified(machine))
+    size = len(machine.past_facts)
     return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
 
 

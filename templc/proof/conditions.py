@@ -16,15 +16,13 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from templc.model import expr
 from templc.model.coded import coded
-from templc.model.expr import Fact, RoleIs
-from templc.proof.atoms import ANSWERED, CALLER
+from templc.model.expr import RoleIs
 from templc.proof.changes import changes
 from templc.proof.classes import MessageClass
 from templc.proof.joint import Place
 from templc.proof.letters import Letter
-from templc.proof.machine import FIRST, Machine, State
+from templc.proof.machine import State
 from templc.proof.minimise import Term, cover, holds, packed, projected, thinned, unpacked
 from templc.proof.search import Case, Pair, Walk
 from templc.proof.values import Alike
@@ -40,12 +38,12 @@ LAST, ANSWER, NEXT = "the last message", "the sampled message", "the appended me
 class Column:
     """One variable of a condition: its words, how readily it is dropped (least first), and what it is, as plain data.
 
-    key: a kind and its parts, as `recheck_if` reads them; None for what no certificate can speak of.
+    key: a kind and its parts, as `recheck_if` reads them.
     """
 
     said: Said
     rank: int
-    key: Key | None
+    key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +97,8 @@ def _folded(words: list[str]) -> list[str]:
     return found
 
 
-def certified(machine: Machine) -> tuple[Fact, ...]:
-    """The past facts that a certificate speaks of: those of the program, and whether it is the first message."""
-    return tuple(dict.fromkeys((*machine.program.past, FIRST)))
-
-
-def _key(at: int, role: str, term: Named) -> Key | None:
-    """A test on a message around the joint, as plain data; None for one on what belongs to another message."""
-    whole = term.term if isinstance(term, expr.Predicate) else term
-    leaves = () if isinstance(whole, Alike) else expr.leaves(whole)
-    values = (leaf.value for leaf in leaves if isinstance(leaf, expr.Test | expr.Counted))
-    if any(value.ref in (ANSWERED, CALLER) for value in values):
-        return None
+def _key(at: int, role: str, term: Named) -> Key:
+    """A test on a message around the joint, as plain data."""
     if isinstance(term, Alike):
         return "alike", at, role, [coded(term.first), coded(term.second)]
     return "is", at, role, coded(term)
@@ -133,12 +121,10 @@ class Names:
     def columns(self, place: Place) -> list[Column]:
         """The variables of a cell."""
         machine = self.walk.machine
-        facts, known = machine.past_facts, certified(machine)
-        keys = [known.index(fact) if fact in known else None for fact in facts]
         found = [
-            Column(placed(fact, where), rank, None if key is None else ("fact", behind, key))
+            Column(placed(fact, where), rank, ("fact", behind, at))
             for where, rank, behind in ((LAST, 0, 0), ("", 2, 1))
-            for fact, key in zip(facts, keys, strict=True)
+            for at, fact in enumerate(machine.past_facts)
         ]
         found += [Column(led(test), 3, ("lead", coded(test))) for test in machine.lead]
         found += [Column(change.said, 1, ("risk", 0, *change.key)) for change in self.changes]
@@ -162,7 +148,7 @@ class Names:
                 ]
         return found
 
-    def _about(self, subject: str, term: Named | RoleIs, rank: int, key: Key | None) -> Column:
+    def _about(self, subject: str, term: Named | RoleIs, rank: int, key: Key) -> Column:
         said = about(term)
         return Column(Said(f"{subject} {said.yes}", f"{subject} {said.no}"), rank, key)
 

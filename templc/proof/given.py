@@ -121,7 +121,8 @@ class Given:
                 elif isinstance(leaf, Test) and leaf.value.ref == CALLER:
                     value = Value(Ref("message", "content"), leaf.value.filters)
                     test = Test(leaf.kind, value, leaf.argument)
-                    found[leaf] = Fact("previous", test, CALLS, f"caller_{len(found)}")
+                    names = ("caller", *(use.name for use in value.filters), leaf.kind)
+                    found[leaf] = Fact("previous", test, CALLS, "_".join(names))
         return tuple((fact, test) for test, fact in found.items())
 
     @cached_property

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from templc.ir import facts as rules
 from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
 from templc.model import expr
-from templc.model.expr import Cond, Fact, RoleIs, Test
+from templc.model.expr import Cond, Fact, RoleIs, Test, Value
 from templc.proof.atoms import (
     Bits,
     emptiness,
@@ -259,6 +259,13 @@ class Machine:
     def turn(self, role: str) -> Ops:
         """The operations of a role's turn, everything fixed filled in."""
         return self._turns[role]
+
+    def written(self, role: str) -> tuple[Value, ...]:
+        """The values of its message that a role's turn writes."""
+        writes = (op for op in walk(self._turns[role]) if isinstance(op, Write))
+        bodies = (part for op in writes for part in op.parts if isinstance(part, Body))
+        values = (body.value for body in bodies if body.value.ref.scope == "message")
+        return tuple(dict.fromkeys(values))
 
     def written_at_end(self, name: str, past: State) -> Emission:
         """The `finish` or the `prompt` behind a past."""

@@ -15,13 +15,11 @@ from itertools import product
 from typing import Any
 
 from templc.ir.fixed import Fixed
-from templc.ir.ops import Body, Each, Ops, Plain, Program, When, Write, walk
+from templc.ir.ops import Body, Ops, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Fact, Test
-from templc.proof.asking import PRIVATE, Asking, Say
-
-FIRST = Fact("first", None, None, "first")
-CALLS = Test("truth", expr.Value(expr.Ref("message", "calls")))
+from templc.proof.asking import PRIVATE, Say
+from templc.proof.outside import CALLS, FIRST, Outside
 
 
 def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
@@ -29,22 +27,21 @@ def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(Check(program, data).complaints()))
 
 
-class Check(Asking):
+class Check(Outside):
     """One certificate and its program. `who` "" is behind all messages."""
 
     def __init__(self, program: Program, data: Mapping[str, Any]) -> None:
         super().__init__()
         self.program, self.data = program, data
-        self.past, self.future = tuple(dict.fromkeys((*program.past, FIRST))), tuple(program.future)
+        known, self.future = self.facts(), tuple(program.future)
+        self.past = tuple(known[name] for name in data["past"] if name in known)
         fixed = Fixed(data["options"], data["tools"])
         self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
-        head = tuple(walk(program.head))
-        self.gathers = any(isinstance(op, Each) and op.over == "systems" for op in head)
-        self.asks = any(isinstance(op, When) and op.asks_systems for op in head)
 
     def complaints(self) -> Say:
-        data, names = self.data, [[fact.name for fact in side] for side in (self.past, self.future)]
-        fits = [data["past"], data["future"]] == names and data["version"] == 1
+        data, names = self.data, [fact.name for fact in self.future]
+        fits = {*data["past"]} == {*self.facts()} and len(self.past) == len(self.facts())
+        fits = fits and data["future"] == names and data["version"] == 1
         options = {*self.program.options, "as_template"}
         if not fits or data["format"] != self.program.format or set(data["options"]) != options:
             yield "the certificate is for another program"
@@ -106,8 +103,11 @@ class Check(Asking):
         for name, role in [*zip(names, roles, strict=True)][:0:-1]:
             seen.insert(0, self.before(name, role, seen[0]))
         view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
-        old = last = self.turn("0", roles[0], past, view)
-        old += self.text(self.program.finish, pasts[1], view)
+        same = self.reads(roles[0], view) == self.reads(roles[0], seen[0])
+        last, anew = (
+            "" if same else self.turn("0", roles[0], past, one) for one in (view, seen[0])
+        )
+        old = self.text(self.program.finish, pasts[1], view)
         if after in ("prompt", "completion"):
             old += self.text(self.program.prompt, pasts[1], view)
         if after == "completion":
@@ -118,14 +118,14 @@ class Check(Asking):
             whole = "".join(answer(ops, role="assistant") for ops in (turn.body, turn.closer))
             less = self.rest(self.text(turn.prefill, pasts[1], view), whole)
             old += whole if less is None else less
-        changes = self.gathers or (self.asks and after != "system")
-        new, kept = self.instead(last, self.turn("0", roles[0], past, seen[0])), False
+        tail = bool(old) or after == "completion"
+        changes = self.head_changes(names[1:], roles[1:], pasts[1:], tail)
+        old, new = last + old, self.instead(last, anew)
         for one in (*zip(names, roles, pasts, seen, strict=False), None)[1:]:
-            if kept := self.rest(old, new) is not None:
+            if self.rest(old, new) is not None or all(self.parted):
                 break
             new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
-        kept = kept or self.rest(old, new) is not None
-        kept = kept and not (changes and "system" in roles[1:])
+        kept = self.rest(old, new) is not None and not changes
         return kept, [self.before("0", roles[0], one) for one in (view, seen[0])], pasts[1]
 
     def instead(self, old: str, new: str) -> str:
@@ -135,7 +135,9 @@ class Check(Asking):
     def inner(self, past: Any, role: str, triple: Any) -> Say:
         if not self.admits("m", role, past) or self.after("m", role, past) != triple[0]:
             return
-        if self.rest(*(self.turn("m", role, past, view) for view in triple[1:])) != "":
+        read = [self.reads(role, view) for view in triple[1:]]
+        turns = (self.turn("m", role, past, view) for view in triple[1:])
+        if read[0] != read[1] and self.rest(*turns) != "":
             yield f"a {role} message is written otherwise"
         old, new = (self.before("m", role, view) for view in triple[1:])
         if old != new and (past, old, new) not in self.triples:
@@ -164,6 +166,7 @@ class Check(Asking):
         return (value and fact.time in ("earlier", "later")) or bool(self.holds(term, {}, who))
 
     def admits(self, who: str, role: str, past: Any) -> bool:
+        self.at[who] = past
         facts, checks = dict(zip(self.past, past, strict=True)), self.program.checks.get(role, ())
         conds = [self.cond_of(check.cond, role) for check in checks]
         key = ("admits", who, role, past)
@@ -194,10 +197,7 @@ class Check(Asking):
     def turn(self, who: str, role: str, past: Any, view: Any) -> str:
         if self.program.leading and role == "system" and past[self.past.index(FIRST)]:
             return ""
-        found: Any = self.program.roles[role]
-        plain = isinstance(found, Plain)
-        whole = (found.ops,) if plain else (found.opener, found.body, found.closer, found.trailer)
-        return "".join(self.text(ops, past, view, who, role) for ops in whole)
+        return "".join(self.text(ops, past, view, who, role) for ops in self.blocks(role))
 
     def text(self, ops: Ops, past: Any, view: Any, who: str = "", role: str = "") -> str:
         facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))
@@ -215,12 +215,15 @@ class Check(Asking):
             holds = self.holds(op.cond, facts, who)
             if holds is None:
                 seen = [facts[one] for one in expr.leaves(op.cond) if isinstance(one, Fact)]
-                return self.sign(op.cond, *seen, inner(op.then), inner(op.otherwise))
+                return self.sign(who, op.cond, *seen, inner(op.then), inner(op.otherwise))
             return inner(op.then if holds else op.otherwise)
         loop = self.sign(
             who, op.over, op.of, op.variable, op.ordered, *map(inner, (op.do, op.between))
         )
         if op.over == "arguments":
             return self.sign(loop, inner(op.open), inner(op.close))
-        items = op.over == "tools" or self.ask(who, CALLS)
-        return inner(op.open) + loop + inner(op.close) if items else ""
+        if op.over == "tools":
+            return inner(op.open) + loop + inner(op.close)
+        return (
+            inner(op.open) + inner(op.do) + loop + inner(op.close) if self.ask(who, CALLS) else ""
+        )

@@ -24,6 +24,7 @@ LIMIT = 6_000
 ALIKE = 3
 # Nine characters, since some formats accept no other id.
 ID = "call00001"
+OTHER = "call00002"
 
 
 def candidates(
@@ -77,8 +78,12 @@ def _callers(atoms: Sequence[Atom]) -> list[Raw | None]:
     if not read & {"answered", "answered_number", "caller_content"}:
         return [None]
     texts = ["", *(_texts("a", "caller_content", atoms) if "caller_content" in read else [])]
-    calls = [_call("f", {"k": "v"})]
-    return [*({"role": "assistant", "content": text, "tool_calls": calls} for text in texts), None]
+    return [*map(caller, texts), None]
+
+
+def caller(content: str) -> Raw:
+    """A message with a call, which a result can answer."""
+    return {"role": "assistant", "content": content, "tool_calls": [_call("f", {"k": "v"})]}
 
 
 def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[Any]]:
@@ -91,7 +96,10 @@ def _fields(role: str, atoms: Sequence[Atom], with_ids: bool) -> dict[str, list[
         "reasoning_content": _texts("r", "reasoning", atoms) if reasons else [None],
         "tool_calls": _calls(nested) if role == "assistant" else [None],
         "name": [None, *_texts("n", "name", atoms)] if "name" in read else [None],
-        "tool_call_id": _ids(role, "call_id" in read, with_ids, atoms),
+        "tool_call_id": [
+            *_ids(role, "call_id" in read, with_ids, atoms),
+            *([OTHER] if "answered" in read else []),
+        ],
     }
 
 
