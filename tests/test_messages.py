@@ -17,6 +17,8 @@ from templc.runtime.messages import (
     MessageRules,
     Reader,
 )
+from templc.runtime.parts import Media
+from templc.runtime.pieces import Piece
 from templc.runtime.tools import read_tools
 
 
@@ -371,3 +373,14 @@ def test_inline_reasoning_takes_the_place_of_the_field_only_as_templates_have_it
         assert (kept.reasoning, kept.content) == ("field", said["content"])
         wanted = ("in", "so") if over else ("field", said["content"])
         assert (template.reasoning, template.content) == wanted
+
+
+def test_media_are_the_formats_where_a_text_repeats_them_they_are_not() -> None:
+    media = Media("<img> and <img>", ((0, 5),))
+    whole = Piece("<img> and <img>", body=True, message=0, field="content")
+    assert [(one.text, one.body) for one in media.split(whole)] == [
+        ("<img>", False),
+        (" and <img>", True),
+    ]
+    # A part of the content that could be either one is the user's.
+    assert media.split(whole._replace(text="<img>")) == [whole._replace(text="<img>")]

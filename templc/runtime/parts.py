@@ -27,8 +27,12 @@ class Media(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
     def split(self, piece: Piece) -> list[Piece]:
-        """A piece of the content in stretches, those of the format no body; one that was rewritten stays whole."""
+        """A piece of the content in stretches, those of the format no body.
+
+        One that was rewritten, or that the content holds twice, stays whole: what a user spells is never the format's.
+        """
         base = self.text.find(piece.text)
+        base = base if base == self.text.rfind(piece.text) else -1
         found: list[Piece] = []
         done = 0
         for start, end in self.spans if base >= 0 else ():
