@@ -69,7 +69,7 @@ def compare(own: Any, fast: FastEngine, count: int, seed: int) -> tuple[int, int
     return taken, size, wrong
 
 
-def fitting(own: Any) -> Iterator[FastEngine]:
+def fitting(own: Any) -> list[FastEngine]:
     """The engines of every kind that takes the vocabulary; at least one."""
     found = []
     for kind in KINDS:
@@ -78,7 +78,7 @@ def fitting(own: Any) -> Iterator[FastEngine]:
         except Unfit as unfit:
             print(f"  {kind.name}: {unfit.reason}")
     assert found, "no kind of engine takes this vocabulary"
-    yield from found
+    return found
 
 
 def main() -> int:

@@ -220,10 +220,7 @@ class _Extension:
         return cut(now, len(before)) if after.startswith(before) and self._bare() else None
 
     def _head(self, messages: Sequence[Message]) -> list[Piece]:
-        gathered = fold.hoisted(self.renderer, messages)
-        out = Writer(self.state.tools, self.state.lead, gathered)
-        self.renderer.parts["head"](self.renderer, out, fold.PROMPT, None, None)
-        return out.pieces
+        return fold.head(self.renderer, messages, self.state.tools, self.state.lead).pieces
 
     def _bare(self) -> bool:
         """Whether the head is all that was written."""

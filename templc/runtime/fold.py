@@ -183,12 +183,19 @@ def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     """A writer that has written the head."""
     messages = turns.messages
     leads = bool(messages) and messages[0].role == "system"
+    return head(renderer, messages, tools, messages[0] if leads else None)
+
+
+def head(
+    renderer: Renderer, messages: Sequence[Message], tools: Tools, lead: Message | None
+) -> Writer:
+    """A writer that has written the head of these messages; `lead`: the system message that stands first."""
     gathered = hoisted(renderer, messages)
-    out = Writer(tools, messages[0] if leads else None, gathered)
+    out = Writer(tools, lead, gathered)
     renderer.parts["head"](renderer, out, PROMPT, None, None)
-    shown = {at: m for at, m in enumerate(messages) if m.media is not None and m.role == "system"}
-    if shown:
-        _place(out, 0, shown)
+    told = dict(gathered) if lead is None else {**dict(gathered), 0: lead}
+    if any(message.media is not None for message in told.values()):
+        _place(out, 0, told)
     return out
 
 

@@ -68,7 +68,7 @@ def _shared(tokenizer: Any, settings: str, kind: Kind) -> FastEngine:
     key = _key(settings, kind)
     found = _engines.get(key)
     if found is None:
-        found = _engines[key] = _made(tokenizer, json.loads(settings), key, kind)
+        found = _engines[key] = _made(tokenizer, settings, key, kind)
     return found
 
 
@@ -79,16 +79,17 @@ def _key(settings: str, kind: Kind) -> str:
     return hashlib.sha256(f"{versions} {settings}".encode()).hexdigest()
 
 
-def _made(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngine:
+def _made(tokenizer: Any, text: str, key: str, kind: Kind) -> FastEngine:
     verdict = store.read(key)
     if verdict is None:
         try:
-            return _tried(tokenizer, settings, key, kind)
+            return _tried(tokenizer, json.loads(text), key, kind)
         except Unfit as unfit:
             store.write(key, Verdict(unfit.reason))
             raise
     if verdict.reason:
         raise Unfit(verdict.reason)
+    settings: Settings = json.loads(text)
     unused = frozenset(verdict.unused)
     table = Table(ranks_of(settings["model"]["vocab"], unused), unused)
     encode = kind.encoder(tokenizer, settings, table)

@@ -78,7 +78,8 @@ class Renewed:
 
     def _renew(self) -> None:
         self._left = CHARACTERS
-        if not resident() or resident() > self._size + GROWTH:
+        size = resident()
+        if not size or size > self._size + GROWTH:
             self._start(self._make())
 
 
