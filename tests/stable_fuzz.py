@@ -2,7 +2,7 @@
 
     python -m tests.stable_fuzz [--format qwen3 ... | --all] [--examples 100000]
 
-Hypothesis draws hostile conversations, and each is grown into more of the same messages. At every place where one can
+Hypothesis draws hostile conversations, and each is grown into more of their messages. At every place where one can
 be cut, the published template (the generated class where none is published) renders both parts, and the verdict of
 the cell and the exact answer for these messages are held against what happened. One line a format; a break is shrunk
 to a smallest conversation and shown.
@@ -29,11 +29,26 @@ from templc.workers import finished
 from tests.support.formats import FORMATS, MISSION, program
 from tests.support.grown import Node, Render, Tree
 from tests.support.proof_truth import agreed
-from tests.support.strategies import Messages, conversations
+from tests.support.strategies import (
+    Allow,
+    Messages,
+    assistants,
+    conversations,
+    plain_messages,
+    results,
+)
 
 LONGEST = 6
-# Drawing costs more than rendering, so each drawn conversation is grown into a tree of so many more of its messages.
+# Drawing costs more than rendering, so each drawn conversation is grown into so many more, made of its messages and of
+# these others, one of each role that most formats take, in at most so many tries.
 GROWN = 50
+TRIES = 4 * GROWN
+OTHERS = st.tuples(
+    plain_messages("user", Allow()),
+    assistants(Allow(), 100, False),
+    assistants(Allow(), 110),
+    results(Allow()),
+).map(list)
 # Draws of one run of Hypothesis; they are repeated until there are enough conversations.
 BATCH = 250
 
@@ -76,30 +91,33 @@ def _batch(number: int, draws: int, stability: Stability, render: Render, tally:
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )
-    @given(conversations(max_size=LONGEST), st.integers(0, 2**32))
-    def each(messages: Messages, mixing: int) -> None:
-        tree = Tree(stability, render, messages)
+    @given(conversations(max_size=LONGEST), OTHERS, st.integers(0, 2**32))
+    def each(messages: Messages, others: Messages, mixing: int) -> None:
+        tree = Tree(stability, render, [*messages, *others])
         tally.draws += 1
-        for old, new in _grown(tree, random.Random(mixing)):
+        for old, new in _grown(tree, len(messages), random.Random(mixing)):
             _hold(stability, old, new, tally)
 
     each()
 
 
-def _grown(tree: Tree, dice: random.Random) -> Iterator[tuple[Node, Node]]:
-    """The drawn conversation and others of its messages, by pairs of one and what it becomes with one more message.
+def _grown(tree: Tree, drawn: int, dice: random.Random) -> Iterator[tuple[Node, Node]]:
+    """The drawn conversation and others of the tree, by pairs of one and what it becomes with one more message.
 
     Every beginning of a conversation is one of them, so each place where it can be cut is looked at, and once.
     """
-    nodes = tree.path(range(len(tree.raw)))
+    nodes = tree.path(range(drawn))
     yield from pairwise(nodes)
-    for _ in range(GROWN):
+    enough = len(nodes) + GROWN
+    for _ in range(TRIES):
         old, at = dice.choice(nodes), dice.randrange(len(tree.raw))
         if len(old.raw) < LONGEST and at not in old.below:
             new = tree.grown(old, at)
             if new is not None:
                 nodes.append(new)
                 yield old, new
+        if len(nodes) == enough:
+            return
 
 
 def _hold(stability: Stability, old: Node, new: Node, tally: Tally) -> None:
@@ -137,7 +155,7 @@ def _line(name: str, tally: Tally | None, broken: str, took: float) -> str:
 def main() -> int:
     """Print a line a format; 1 where a verdict is false."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--format", choices=FORMATS, nargs="+", default=MISSION)
+    parser.add_argument("--format", choices=FORMATS, nargs="+", default=MISSION, metavar="FORMAT")
     parser.add_argument("--all", action="store_true", help="every shipped format, all cores")
     parser.add_argument("--examples", type=int, default=100_000, help="conversations to try")
     given_ = parser.parse_args()
