@@ -28,6 +28,7 @@ ContentSpecials: TypeAlias = Literal["text", "error", "control"]
 
 Owner: TypeAlias = tuple[int, bool, float]
 Share: TypeAlias = tuple[Owner, int]
+Waiting: TypeAlias = tuple[Piece, str]
 
 _owner: Callable[[Piece], Owner] = attrgetter("message", "sampled", "weight")
 
@@ -120,43 +121,52 @@ def by_stretches(
     """The ids, and how many of them each owner has, in order; for control tokens without flags."""
     ids: list[int] = []
     shares: list[Share] = []
-    waiting: list[tuple[Piece, str]] = []
+    waiting: list[Waiting] = []
     scaffold: list[Piece] = []
-    for piece in (*pieces, None):
-        if piece is not None and not piece.body:
+    for piece in pieces:
+        if not piece.body:
             scaffold.append(piece)
             continue
         if scaffold:
-            found = codec.scaffold.stretch(tuple([one[0] for one in scaffold]), codec)
-            waiting += [(scaffold[place], text) for place, text in found.lead]
-            if found.ids:
-                if waiting:
-                    _flush(waiting, codec, at_start and not ids, ids, shares)
-                ids += found.ids
-                shares += zip(map(_owner, scaffold), found.counts, strict=True)
-                waiting = [(scaffold[place], text) for place, text in found.tail]
+            waiting = _passed(scaffold, waiting, codec, at_start, ids, shares)
             scaffold = []
-        if piece is not None:
-            waiting.append((piece, piece[0]))
+        waiting.append((piece, piece.text))
+    if scaffold:
+        waiting = _passed(scaffold, waiting, codec, at_start, ids, shares)
     if waiting:
         _flush(waiting, codec, at_start and not ids, ids, shares)
     return ids, shares
 
 
+def _passed(
+    scaffold: Sequence[Piece],
+    waiting: list[Waiting],
+    codec: Codec,
+    at_start: bool,
+    ids: list[int],
+    shares: list[Share],
+) -> list[Waiting]:
+    """Add what stands before the last control token of neighbouring scaffold; the text that waits for more."""
+    found = codec.scaffold.stretch(tuple([piece.text for piece in scaffold]), codec)
+    for place, text in found.lead:
+        waiting.append((scaffold[place], text))
+    if not found.ids:
+        return waiting
+    if waiting:
+        _flush(waiting, codec, at_start and not ids, ids, shares)
+    ids += found.ids
+    shares += zip(map(_owner, scaffold), found.counts, strict=True)
+    return [(scaffold[place], text) for place, text in found.tail]
+
+
 def _flush(
-    waiting: Sequence[tuple[Piece, str]],
+    waiting: Sequence[Waiting],
     codec: Codec,
     first: bool,
     ids: list[int],
     shares: list[Share],
 ) -> None:
     """Add the text between two control tokens. first: nothing comes before it."""
-    if len(waiting) == 1:
-        piece, text = waiting[0]
-        found = codec.plain(text, at_start=first)
-        ids += found
-        shares.append((_owner(piece), len(found)))
-        return
     owners: list[Owner] = []
     ends: list[int] = []
     size = 0
@@ -168,14 +178,14 @@ def _flush(
         else:
             owners.append(owner)
             ends.append(size)
-    whole = "".join([text for _, text in waiting])
+    whole = waiting[0][1] if len(waiting) == 1 else "".join([text for _, text in waiting])
     if len(owners) == 1:
         found = codec.plain(whole, at_start=first)
-        counts = [len(found)]
+        shares.append((owners[0], len(found)))
     else:
         found, counts = codec.plain_counted(whole, ends, at_start=first)
+        shares += zip(owners, counts, strict=True)
     ids += found
-    shares += zip(owners, counts, strict=True)
 
 
 def _by_cuts(
