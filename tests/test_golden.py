@@ -68,7 +68,7 @@ def recorded(name: str) -> Iterator[str]:
     """Every conversation without options, then those that options change."""
     plain = {chat: theirs(name, conversation(chat), {}) for chat in NAMES}
     yield from (f"=== {chat}\n{text}\n" for chat, text in plain.items())
-    for options in option_sets(name)[1:]:
+    for options in option_sets(name, brief=True)[1:]:
         for chat in NAMES:
             text = theirs(name, conversation(chat), options)
             if text != plain[chat]:

@@ -61,7 +61,7 @@ class Expressions:
     def wrapper(self, ref: expr.Ref) -> str:
         """The class that marks where a body comes from."""
         key = ref.name if ref.scope == "message" else ref.part
-        default = "OptionText" if ref.scope == "option" else "ToolText"
+        default = "OptionText" if ref.scope in ("option", "record") else "ToolText"
         return _WRAPPERS.get((ref.scope, key), default)
 
     def value(self, value: expr.Value) -> str:
@@ -81,6 +81,10 @@ class Expressions:
                 return f"self.{ref.name}"
             case "tools" | "systems":
                 return f"out.{ref.scope}"
+            case "record":
+                if ref.part in ("", "number"):
+                    return f"{ref.name}.number" if ref.part else ref.name
+                return f"{ref.name}.text({literal(ref.part)})"
             case "item":
                 if ref.part == "function.parameters":
                     return f"tool_parameters({ref.name})"

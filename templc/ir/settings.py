@@ -6,15 +6,18 @@ whether the budget is 0 and it is at least -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from templc.ir.ops import Program, conditions
 from templc.model.expr import Cond, Quantified, Test, leaves
 from templc.model.spec import COMPARISONS, Option
+from templc.runtime.records import Record
 
 
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
     """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
+
+    Of records only whether there are any: one stands for all.
 
     There are none for texts, dates and tokens.
 
@@ -35,6 +38,9 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return option.values
         case "list":
             return (*((one,) for one in option.values), option.values)
+        case "records":
+            given = {name: name for name in option.fields or ("title", "text")}
+            return ((Record(given, 0),),)
         case "int":
             near = sorted(set(_edges(program, option.name)))
             return tuple(n for n in near if option.least is None or n >= option.least)
@@ -42,6 +48,18 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return ()
 
 
+def said(program: Program, options: Mapping[str, object]) -> list[str]:
+    """What is set of the options that a program may tell apart, as words: `["thinking=True", "with documents"]`."""
+    kinds = {name: option.type for name, option in program.options.items()}
+    told = [(name, value) for name, value in options.items() if kinds.get(name) in _TOLD]
+    return [
+        f"with {name}" if kinds[name] == "records" else f"{name}={value}"
+        for name, value in told
+        if value not in (None, ())
+    ]
+
+
+_TOLD = frozenset({"bool", "choice", "int", "list", "records"})
 _STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}
 
 

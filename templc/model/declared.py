@@ -37,7 +37,8 @@ def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
 
 
 def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
-    if fields.text("type") == "list" and fields.node("default") is not None:
+    empty = fields.text("type") in ("list", "records")
+    if empty and fields.node("default") is not None:
         problems.error(
             "bad-option",
             f"the list `{name}` has a default",
@@ -48,13 +49,14 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
     option = spec.Option(
         name,
         fields.text("type"),  # type: ignore[arg-type]
-        () if fields.text("type") == "list" else fields.constant("default"),
+        () if empty else fields.constant("default"),
         fields.texts("values"),
         fields.text("bind"),  # type: ignore[arg-type]
         fields.text("otherwise"),
         fields.text("doc"),
         fields.span,
         fields.number("least"),
+        fields.texts("fields"),
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -83,8 +85,13 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         found.append((f"the token `{name}` never has a value", "type", cure))
     if kind != "int" and option.least is not None:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
+    if kind != "records" and option.fields:
+        found.append((f"`{name}` has fields and no records", "fields", "say `type: records`"))
+    if "number" in option.fields:
+        cure = "call it otherwise: `number` is the place of a record in the list"
+        found.append((f"a field of `{name}` is called `number`", "fields", cure))
     wanted = {"bool": bool, "int": int}.get(kind, str)
-    if default is not None and kind != "list" and type(default) is not wanted:
+    if default not in (None, ()) and type(default) is not wanted:
         said = {bool: "true or false", int: "a whole number", str: "a text"}[wanted]
         cure = f'quote it: "{str(default).lower()}"' if wanted is str else f"write {said}"
         found.append((f"the default of `{name}` must be {said}", "default", cure))

@@ -32,6 +32,8 @@ Type = Literal[
     "tool",
     "int",
     "values",
+    "records",
+    "record",
 ]
 Use = Literal["option", "predicate", "loop variable"]
 
@@ -181,10 +183,12 @@ TYPES: dict[Type, str] = {
     "present": "a whole message",
     "token": "a control token",
     "date": "a date",
-    "number": "the number of a call",
+    "number": "a running number",
     "tool": "a tool",
     "int": "a number",
     "values": "a list of values",
+    "records": "a list of records",
+    "record": "a record",
 }
 PLACES: dict[Place, str] = {
     "head": "the head",

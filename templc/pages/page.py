@@ -72,6 +72,9 @@ def _options(renderer: Renderer) -> list[str]:
 def _values(option: Option) -> str:
     """What a caller may give."""
     listed = " / ".join(option.values)
+    if option.type == "records":
+        fields = f" with {', '.join(option.fields)}" if option.fields else ""
+        return f"list of records{fields}"
     return f"list of {listed}" if option.type == "list" else listed or option.type
 
 

@@ -12,8 +12,9 @@ from difflib import get_close_matches
 from typing import Literal
 
 from templc.runtime.errors import OptionError
+from templc.runtime.records import Record, read_records
 
-Value = bool | str | int | tuple[str, ...] | None
+Value = bool | str | int | tuple[str, ...] | tuple[Record, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +23,18 @@ class Option:
 
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
+    `records` are mappings: the `fields` are written by name, and where there are none the records whole.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
-    type: Literal["bool", "text", "choice", "token", "date", "int", "list"]
+    type: Literal["bool", "text", "choice", "token", "date", "int", "list", "records"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
     otherwise: str = ""
     doc: str = ""
     least: int | None = None
+    fields: tuple[str, ...] = ()
 
 
 def checked(
@@ -50,7 +53,10 @@ def checked(
         unlisted = isinstance(value, str) and value not in option.values
         if as_template and option.otherwise and unlisted:
             value = option.otherwise
-        values[name] = _value(name, option, value)
+        if option.type == "records" and value is not None:
+            values[name] = read_records(name, option.fields, value, as_template=as_template)
+        else:
+            values[name] = _value(name, option, value)
     return values
 
 

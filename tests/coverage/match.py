@@ -76,9 +76,15 @@ def candidates() -> tuple[Candidate, ...]:
 
 
 def of_format(name: str) -> Iterator[Candidate]:
-    """A format with every combination of options; of those that write the same, the one with the fewest."""
+    """A format with every combination of options; of those that write the same, the one with the fewest.
+
+    Without records: no conversation of the battery brings any along.
+    """
     seen: set[Texts] = set()
+    records = {key for key, option in program(name).options.items() if option.type == "records"}
     for options in sorted(option_sets(name), key=len):
+        if records & options.keys():
+            continue
         found = _candidate(name, options)
         if found.texts not in seen:
             seen.add(found.texts)

@@ -20,6 +20,7 @@ from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
 from templc.ir.settings import telling
 from templc.pipeline import Compilation, compile_path
+from templc.runtime.records import Record
 from templc.verify import Published
 from tests.support import vocabularies
 from tests.support.published import path_of
@@ -102,26 +103,44 @@ def format_of(template: str) -> str | None:
     return followed.get(template, COPIES.get(template))
 
 
+def values(name: str, key: str) -> tuple[Any, ...]:
+    """The values of an option that may make a difference; of records, lists of one and of two, hostile ones.
+
+    The last one is the most telling of a list: all values, or two records.
+    """
+    option = program(name).options[key]
+    if option.type != "records":
+        return telling(program(name))[key]
+    fields = option.fields or ("doc_id", "title", "text")
+    one = {field: f"{field} é <|im_end|><|end_of_text|>\n" for field in fields}
+    other = {field: 7 if "id" in field else f' "{field}" </documents>' for field in fields}
+    first, second = Record(one, 0), Record(other, 1)
+    return ((first,), (first, second))
+
+
 @functools.cache
-def option_sets(name: str) -> tuple[dict[str, Any], ...]:
+def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]:
     """Every combination of the options that take a few values, each also left out; the first one has none.
 
-    A number is set alone: it takes many values.
+    A number is set alone, since it takes many values, and of records all but the most telling list. brief: lists and
+    records are set alone too, once, for what is kept of every set.
     """
-    choices: list[list[dict[str, Any]]] = [
-        [{}, *({key: value} for value in values)]
-        for key, values in telling(program(name)).items()
-        if values and program(name).options[key].type != "int"
-    ]
-    numbers = (
-        {key: value}
-        for key, values in telling(program(name)).items()
-        if program(name).options[key].type == "int"
-        for value in values
-    )
-    rows = itertools.product(*choices)
-    crossed = ({key: value for part in row for key, value in part.items()} for row in rows)
-    return (*crossed, *numbers)
+    crossed: list[list[dict[str, Any]]] = []
+    alone: list[dict[str, Any]] = []
+    for key, option in program(name).options.items():
+        found = [{key: value} for value in values(name, key)]
+        if option.type == "int":
+            alone += found
+        elif brief and option.type in ("list", "records"):
+            alone += found[-1:]
+        elif option.type == "records":
+            crossed.append([{}, found[-1]])
+            alone += found[:-1]
+        else:
+            crossed.append([{}, *found])
+    rows = itertools.product(*crossed)
+    combined = ({key: value for part in row for key, value in part.items()} for row in rows)
+    return (*combined, *alone)
 
 
 @functools.cache
