@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from templc.runtime.errors import OptionError
+from templc.runtime.misplaced import refuse_argument
 from templc.runtime.records import Record, read_records
 
 Value = bool | str | int | tuple[str, ...] | tuple[Record, ...] | None
@@ -48,6 +49,7 @@ def checked(
     values: dict[str, Value] = {name: option.default for name, option in known.items()}
     for name, value in given.items():
         if name not in known:
+            refuse_argument(name)
             raise OptionError(f"{format_name} has no option `{name}`", help=_cure(name, known))
         option = known[name]
         unlisted = isinstance(value, str) and value not in option.values
