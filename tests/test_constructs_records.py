@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from templc.cli.inputs import option_values
+from templc.ir.settings import telling
 from templc.pipeline import compile_source
 from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
@@ -113,3 +114,50 @@ def test_records_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text('[{"a": 2}]')
     assert option_values(known, [f"documents=@{tmp_path / 'd.json'}"]) == {"documents": [{"a": 2}]}
     assert option_values(known, ["documents=much"]) == {"documents": "much"}
+
+
+CONTROLS = """\
+options:
+  controls: {type: record, values: [length, sources], doc: what an answer is like}
+head: {when: controls contains "sources", then: "S"}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+prompt: ["A", {when: controls, then: "${controls|json}"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("controls", "wanted"),
+    [
+        ({}, "<u>A"),
+        ({"sources": False, "length": "é"}, 'S<u>A{"sources": false, "length": "é"}'),
+        ({"length": 3}, '<u>A{"length": 3}'),
+    ],
+)
+def test_a_record_is_asked_for_its_keys_and_written_whole(controls: Any, wanted: str) -> None:
+    for one in made(CONTROLS, controls=controls):
+        assert one.render_text([USER], add_generation_prompt=True) == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "cure"),
+    [
+        (["sources"], "the option `controls` is no mapping", "some of length, sources"),
+        ({"source": True}, "the option `controls` has `source`", "some of length, sources"),
+        ({"sources": {1}}, "the option `controls` cannot be written as JSON", "lists and mappings"),
+        (None, "is None", "leave it out"),
+    ],
+)
+def test_what_is_no_such_mapping_is_refused(value: Any, message: str, cure: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        made(CONTROLS, controls=value)
+    assert message in str(caught.value) and cure in caught.value.help
+
+
+def test_a_record_counts_with_each_key_that_is_asked_for_and_with_all() -> None:
+    program = compile_source(Source("small.yaml", HEAD + CONTROLS)).checked()
+    asked, every = {"sources": True}, {"length": True, "sources": True}
+    assert telling(program) == {"controls": (asked, every)}
+    known = {"controls": Option("record", (), values=("length", "sources"))}
+    assert option_values(known, ['controls={"length": 2}']) == {"controls": {"length": 2}}

@@ -72,7 +72,7 @@ def settings(name: str) -> Iterator[dict[str, object]]:
             case "bool":
                 yield from ({key: True}, {key: False})
                 flags[key] = option.default is not True
-            case "choice" | "int" | "list" | "records":
+            case "choice" | "int" | "list" | "record" | "records":
                 yield from ({key: value} for value in values(name, key))
             case "text":
                 yield {key: "some text"}

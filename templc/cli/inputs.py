@@ -73,7 +73,7 @@ def _option_value(kind: str, text: str) -> object:
         return _WORDS.get(text.lower(), text)
     if kind == "list":
         return [one.strip() for one in text.split(",") if one.strip()]
-    if kind == "records":
+    if kind in ("record", "records"):
         return _json_in(text[1:])[1] if text.startswith("@") else _records(text)
     return int(text) if kind == "int" and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 

@@ -124,7 +124,8 @@ def _rows(format: type[Renderer]) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _records(option: Option) -> str:
-    return f"records with {', '.join(option.fields)}" if option.fields else option.type
+    keys = option.fields or option.values
+    return f"{option.type} with {', '.join(keys)}" if keys else option.type
 
 
 def _option(name: str, option: Option) -> str:
@@ -132,7 +133,7 @@ def _option(name: str, option: Option) -> str:
     kind = " | ".join(option.values) or option.type
     if option.type == "list":
         return f"{name} (list of {', '.join(option.values)}, default none)"
-    if option.type == "records":
+    if option.type in ("record", "records"):
         return f"{name} ({_records(option)}, default none)"
     default = str(option.default).lower() if isinstance(option.default, bool) else option.default
     return f"{name} ({kind}, {'unset' if default is None else f'default {default}'})"

@@ -103,6 +103,7 @@ _KINDS = {
     "bool": "bool",
     "int": "int",
     "list": "tuple[str, ...]",
+    "record": "Record | tuple[()]",
     "records": "tuple[Record, ...]",
 }
 

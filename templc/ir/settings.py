@@ -17,7 +17,7 @@ from templc.runtime.records import Record
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
     """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
 
-    Of records only whether there are any: one stands for all.
+    Of a record the keys that are asked for, one by one, and all; of records only whether there are any.
 
     There are none for texts, dates and tokens.
 
@@ -38,6 +38,12 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return option.values
         case "list":
             return (*((one,) for one in option.values), option.values)
+        case "record":
+            asked = [value for value in option.values if value in _held(program, option.name)]
+            return tuple(
+                Record(dict.fromkeys(keys, True), 0)
+                for keys in dict.fromkeys((*((one,) for one in asked), option.values))
+            )
         case "records":
             given = {name: name for name in option.fields or ("title", "text")}
             return ((Record(given, 0),),)
@@ -59,7 +65,17 @@ def said(program: Program, options: Mapping[str, object]) -> list[str]:
     ]
 
 
-_TOLD = frozenset({"bool", "choice", "int", "list", "records"})
+_TOLD = frozenset({"bool", "choice", "int", "list", "record", "records"})
+
+
+def _held(program: Program, name: str) -> set[object]:
+    """What conditions ask whether an option holds it."""
+    tests = (test for cond in _conditions(program) for test in _tests(cond))
+    return {
+        test.argument for test in tests if test.value.ref.name == name and test.kind == "contains"
+    }
+
+
 _STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}
 
 

@@ -288,7 +288,7 @@ def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tup
             return _misused_unset(name, value, scope)
         case "is":
             return _misused_is(node, value, kind, scope)
-        case "contains" if kind == "values":
+        case "contains" if kind in ("values", "mapping"):
             return _misused_value(name, node.argument, scope.option_of(value.ref))
         case _ if kind == "maybe":
             return f"the option `{name}` may be unset", "give it a default, or ask with `is`"

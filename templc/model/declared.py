@@ -37,11 +37,11 @@ def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
 
 
 def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
-    empty = fields.text("type") in ("list", "records")
+    empty = fields.text("type") in ("list", "record", "records")
     if empty and fields.node("default") is not None:
         problems.error(
             "bad-option",
-            f"the list `{name}` has a default",
+            f"the {fields.text('type')} `{name}` has a default",
             fields.key_span("default") or fields.span,
             label="it is empty unless the caller fills it",
             helps=("remove it",),
@@ -69,13 +69,13 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     """What is wrong with an option, the key that shows it, and the cure."""
     name, kind, default, values = option.name, option.type, option.default, option.values
     found = []
-    if kind in ("choice", "list") and not values:
+    if kind in ("choice", "list", "record") and not values:
         found.append(
             (f"the {kind} `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
         )
-    if kind not in ("choice", "list") and values:
+    if kind not in ("choice", "list", "record") and values:
         found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
-    if option.otherwise and (option.otherwise not in values or kind == "list"):
+    if option.otherwise and (option.otherwise not in values or kind != "choice"):
         cure = f"its values are {', '.join(values)}" if values else "only a choice has one"
         found.append((f"what `{name}` is otherwise is not one of its values", "otherwise", cure))
     if kind != "token" and option.bind:

@@ -32,6 +32,7 @@ Type = Literal[
     "tool",
     "int",
     "values",
+    "mapping",
     "records",
     "record",
 ]
@@ -187,6 +188,7 @@ TYPES: dict[Type, str] = {
     "tool": "a tool",
     "int": "a number",
     "values": "a list of values",
+    "mapping": "a mapping",
     "records": "a list of records",
     "record": "a record",
 }

@@ -327,7 +327,12 @@ def _rest_span(value: tree.Value) -> Span:
 OPTION = "option "
 """Stands before the name of an option whose records a loop walks; no other list is called so."""
 _FIXED = ("tools", "as_template")
-_LISTS: Mapping[str, Type] = {"int": "int", "list": "values", "records": "records"}
+_LISTS: Mapping[str, Type] = {
+    "int": "int",
+    "list": "values",
+    "record": "mapping",
+    "records": "records",
+}
 _ITEMS = {
     "calls": "a tool call",
     "arguments": "an argument",

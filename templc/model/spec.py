@@ -121,12 +121,12 @@ class Option:
     """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`.
 
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
-    `least`: no number may be smaller. A list holds some of `values`, none by default; records are mappings of which
-    `fields` are written by name, all of them where there are none.
+    `least`: no number may be smaller. A list holds some of `values`, none by default, and a record is a mapping with
+    some of them as keys; records are mappings of which `fields` are written by name, all where there are none.
     """
 
     name: str
-    type: OneOf["bool", "text", "choice", "token", "date", "int", "list", "records"]
+    type: OneOf["bool", "text", "choice", "token", "date", "int", "list", "record", "records"]
     default: bool | str | int | tuple[str, ...] | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]

@@ -145,6 +145,7 @@ class StepReader:
             "calls": "walk them: `each: call in calls`",
             "values": f'ask what is in it: `when: {name} contains "X"`',
             "records": f"walk them: `each: record in {name}`",
+            "mapping": f"say how: `${{{name}|json}}`",
             "record": f"say how: `${{{name}|json}}`",
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",

@@ -72,9 +72,10 @@ def _options(renderer: Renderer) -> list[str]:
 def _values(option: Option) -> str:
     """What a caller may give."""
     listed = " / ".join(option.values)
-    if option.type == "records":
-        fields = f" with {', '.join(option.fields)}" if option.fields else ""
-        return f"list of records{fields}"
+    if option.type in ("record", "records"):
+        keys = option.fields or option.values
+        kind = "list of records" if option.type == "records" else "mapping"
+        return f"{kind} with {', '.join(keys)}" if keys else kind
     return f"list of {listed}" if option.type == "list" else listed or option.type
 
 

@@ -13,9 +13,9 @@ from typing import Literal
 
 from templc.runtime.errors import OptionError
 from templc.runtime.misplaced import refuse_argument
-from templc.runtime.records import Record, read_records
+from templc.runtime.records import Record, read_record, read_records
 
-Value = bool | str | int | tuple[str, ...] | tuple[Record, ...] | None
+Value = bool | str | int | tuple[str, ...] | tuple[Record, ...] | Record | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,12 @@ class Option:
 
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
+    A `record` is a mapping with some of its values as keys.
     `records` are mappings: the `fields` are written by name, and where there are none the records whole.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
-    type: Literal["bool", "text", "choice", "token", "date", "int", "list", "records"]
+    type: Literal["bool", "text", "choice", "token", "date", "int", "list", "record", "records"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
@@ -55,7 +56,9 @@ def checked(
         unlisted = isinstance(value, str) and value not in option.values
         if as_template and option.otherwise and unlisted:
             value = option.otherwise
-        if option.type == "records" and value is not None:
+        if option.type == "record" and value is not None:
+            values[name] = read_record(name, option.values, value, as_template=as_template)
+        elif option.type == "records" and value is not None:
             values[name] = read_records(name, option.fields, value, as_template=as_template)
         else:
             values[name] = _value(name, option, value)

@@ -1,4 +1,4 @@
-"""Options that are lists of records: documents that a model answers from, and the like.
+"""Options that are records, or lists of them: documents that a model answers from, and the like.
 
 read_records("documents", (), [{"title": "T", "text": "x"}])     a tuple of one record
 
@@ -51,14 +51,34 @@ def read_records(
     return found
 
 
+def read_record(
+    option: str, keys: Sequence[str], value: object, *, as_template: bool = False
+) -> Record | tuple[()]:
+    """One mapping with some of these keys, copied; nothing where it is empty."""
+    cure = f"give a mapping with some of {', '.join(keys)}"
+    if not isinstance(value, Mapping):
+        if isinstance(value, tuple) and not value:
+            return ()
+        raise OptionError(f"the option `{option}` is no mapping", help=cure)
+    found = _copied(value, 0, f"the option `{option}`")
+    for key in found:
+        if key not in keys and not as_template:
+            raise OptionError(f"the option `{option}` has `{key}`", help=cure)
+    return found or ()
+
+
 def _record(option: str, value: object, number: int) -> Record:
     if not isinstance(value, Mapping):
         raise OptionError(f"record {number} of `{option}` is no mapping", help=f"give {SHAPE}")
+    return _copied(value, number, f"record {number} of `{option}`")
+
+
+def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
     try:
         return Record(json.loads(json.dumps(dict(value))), number)
     except (TypeError, ValueError, RecursionError):
         raise OptionError(
-            f"record {number} of `{option}` cannot be written as JSON",
+            f"{which} cannot be written as JSON",
             help="texts, numbers, true, false, None, and lists and mappings of them",
         ) from None
 

@@ -20,7 +20,7 @@ from templc import Renderer
 from templc.runtime.errors import TemplcError
 from tests.coverage.battery import BATTERY, Conversation
 from tests.coverage.renders import BOS, EOS, Template, Texts, texts
-from tests.support.formats import FORMATS, dates, option_sets, program, renderer
+from tests.support.formats import FORMATS, dates, option_kinds, option_sets, program, renderer
 
 FEWEST = 8
 """A template that takes fewer conversations of the battery than these is not one of chats."""
@@ -81,9 +81,8 @@ def of_format(name: str) -> Iterator[Candidate]:
     Without records: no conversation of the battery brings any along.
     """
     seen: set[Texts] = set()
-    records = {key for key, option in program(name).options.items() if option.type == "records"}
     for options in sorted(option_sets(name), key=len):
-        if records & options.keys():
+        if option_kinds(name, options) & {"record", "records"}:
             continue
         found = _candidate(name, options)
         if found.texts not in seen:

@@ -118,21 +118,31 @@ def values(name: str, key: str) -> tuple[Any, ...]:
     return ((first,), (first, second))
 
 
+LISTS = frozenset({"list", "record", "records"})
+"""The kinds of options that hold several things."""
+
+
+def option_kinds(name: str, options: Mapping[str, Any]) -> set[str]:
+    """The types of these options of a format."""
+    return {program(name).options[key].type for key in options}
+
+
 @functools.cache
 def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]:
     """Every combination of the options that take a few values, each also left out; the first one has none.
 
     A number is set alone, since it takes many values, and of records all but the most telling list. brief: lists and
-    records are set alone too, once, for what is kept of every set.
+    records are set once, all at the same time, for what is kept of every set.
     """
     crossed: list[list[dict[str, Any]]] = []
     alone: list[dict[str, Any]] = []
+    telling_all: dict[str, Any] = {}
     for key, option in program(name).options.items():
         found = [{key: value} for value in values(name, key)]
         if option.type == "int":
             alone += found
-        elif brief and option.type in ("list", "records"):
-            alone += found[-1:]
+        elif brief and option.type in LISTS:
+            telling_all |= found[-1]
         elif option.type == "records":
             crossed.append([{}, found[-1]])
             alone += found[:-1]
@@ -140,7 +150,7 @@ def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]
             crossed.append([{}, *found])
     rows = itertools.product(*crossed)
     combined = ({key: value for part in row for key, value in part.items()} for row in rows)
-    return (*combined, *alone)
+    return (*combined, *alone, *([telling_all] if telling_all else ()))
 
 
 @functools.cache
