@@ -32,6 +32,7 @@ _WRAPPERS = {
     ("item", "value"): "Arguments",
     ("item", "id"): "CallId",
     ("item", "number"): "CallId",
+    ("item", "ordinal"): "CallId",
     ("item", "content"): "Content",
 }
 

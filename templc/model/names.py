@@ -52,7 +52,10 @@ MESSAGE_FIELDS: dict[str, Type] = {
     "role": "text",
 }
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
-    "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text", "number": "number"},
+    "calls": {
+        **{"name": "text", "arguments": "any", "id": "text", "type": "text"},
+        **{"number": "number", "ordinal": "number"},
+    },
     "arguments": {"name": "text", "value": "any"},
     "tools": {
         "": "tool",

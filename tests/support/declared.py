@@ -99,6 +99,12 @@ WRITTEN: dict[tuple[str, str], str] = {
         "hermes2_pro",
         "'NoneType' object is not iterable",
     ): "the template asks for a list of tools, if an empty one, and this format writes the same for none",
+    **{
+        (name, "'NoneType' object is not iterable"): (
+            "with documents the template asks for a list of tools, if an empty one"
+        )
+        for name in ("command_r7b", "command_a_plus", "north_mini_code")
+    },
     (
         "apertus",
         "has no attribute 'description'",

@@ -131,23 +131,23 @@ def option_kinds(name: str, options: Mapping[str, Any]) -> set[str]:
 def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]:
     """Every combination of the options that take a few values, each also left out; the first one has none.
 
-    A number is set alone, since it takes many values, and of records all but the most telling list. brief: lists and
-    records are set once, all at the same time, for what is kept of every set.
+    A number is set alone, since it takes many values; records also beside each value of another option. brief: lists
+    and records are set once, all at the same time, for what is kept of every set.
     """
     crossed: list[list[dict[str, Any]]] = []
     alone: list[dict[str, Any]] = []
     telling_all: dict[str, Any] = {}
+    given = {key: [{key: one} for one in values(name, key)] for key in program(name).options}
     for key, option in program(name).options.items():
-        found = [{key: value} for value in values(name, key)]
         if option.type == "int":
-            alone += found
+            alone += given[key]
         elif brief and option.type in LISTS:
-            telling_all |= found[-1]
+            telling_all |= given[key][-1]
         elif option.type == "records":
-            crossed.append([{}, found[-1]])
-            alone += found[:-1]
+            others = [one for other in given.values() for one in other if key not in one]
+            alone += [*given[key], *({**one, **given[key][-1]} for one in others)]
         else:
-            crossed.append([{}, *found])
+            crossed.append([{}, *given[key]])
     rows = itertools.product(*crossed)
     combined = ({key: value for part in row for key, value in part.items()} for row in rows)
     return (*combined, *alone, *([telling_all] if telling_all else ()))
