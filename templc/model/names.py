@@ -53,8 +53,12 @@ MESSAGE_FIELDS: dict[str, Type] = {
 }
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
     "calls": {
-        **{"name": "text", "arguments": "any", "id": "text", "type": "text"},
-        **{"number": "number", "ordinal": "number"},
+        "name": "text",
+        "arguments": "any",
+        "id": "text",
+        "type": "text",
+        "number": "number",
+        "ordinal": "number",
     },
     "arguments": {"name": "text", "value": "any"},
     "tools": {
