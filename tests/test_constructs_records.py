@@ -100,6 +100,28 @@ def test_as_template_records_are_written_as_far_as_they_go() -> None:
     assert str(found.stability).startswith("small, with documents, without tools")
 
 
+OPTIONAL = """\
+options:
+  documents: {type: records, fields: [title, text], optional: [title], doc: what answers rest on}
+head:
+  each: doc in documents
+  do: [{when: not doc.title is unset, then: "${doc.title}:"}, "${doc.text}"]
+  between: {when: tools is unset, then: ","}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+def test_a_field_may_be_optional() -> None:
+    given = [{"title": "", "text": "x"}, {"text": "y"}, {"title": "t", "text": "z"}]
+    assert text(OPTIONAL, [USER], documents=given) == ":x,y,t:z<u>"
+    program = compile_source(Source("small.yaml", HEAD + OPTIONAL)).checked()
+    found = prove(program, {"documents": given})
+    assert recheck(program, certificate(found)) == []
+    assert {cell.verdict for cell in found.cells} == {"stable"}
+
+
 def test_records_are_constant_in_proofs() -> None:
     program = compile_source(Source("small.yaml", HEAD + WHOLE)).checked()
     first = prove(program, {"documents": [{"a": "x"}]})

@@ -147,6 +147,8 @@ class Expressions:
                 return f'"{value.ref.name}" not in m.absent'
             case "tools":
                 return "out.tools_given"
+            case "record":
+                return f"{value.ref.name}.has({literal(value.ref.part)})"
             case _:
                 return f"{self.value(value)} is not None"
 
@@ -199,6 +201,8 @@ class Expressions:
                 return f'"{value.ref.name}" in m.absent'
             case "tools":
                 return "not out.tools_given"
+            case "record":
+                return f"not {value.ref.name}.has({literal(value.ref.part)})"
             case _:
                 return f"{self.value(value)} is None"
 

@@ -176,4 +176,6 @@ def _option_parts(option: Option, indent: int) -> list[str]:
         parts.append(f"least={option.least}")
     if option.fields:
         parts.append(f"fields={_tuple(option.fields, indent)}")
+    if option.optional:
+        parts.append(f"optional={_tuple(option.optional, indent)}")
     return parts

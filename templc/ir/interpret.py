@@ -57,6 +57,7 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.doc,
             option.least,
             option.fields,
+            option.optional,
         )
         for name, option in program.options.items()
     }
@@ -332,6 +333,8 @@ class _Run:
     def _unset(self, ref: expr.Ref, message: Message | None) -> bool:
         if ref.scope == "message":
             return message is None or ref.name in message.absent
+        if ref.scope == "record":
+            return not self.items[ref.name].has(ref.part)
         return self._ref(ref, message) is None
 
     def _fact(self, fact: expr.Fact) -> bool:

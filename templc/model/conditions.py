@@ -347,7 +347,7 @@ def _misused_unset(name: str, value: expr.Value, scope: Scope) -> tuple[str, str
     always = ref.scope == "item" and ITEM_FIELDS["calls"].get(ref.part) == "text"
     if (
         always
-        or ref.scope == "record"
+        or (ref.scope == "record" and ref.part not in scope.record_of(ref).optional)
         or (ref.scope == "lead" and ref.part)
         or ref.name in ("as_template", "parts", "role")
     ):

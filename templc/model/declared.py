@@ -57,6 +57,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.span,
         fields.number("least"),
         fields.texts("fields"),
+        fields.texts("optional"),
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -87,6 +88,8 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
     if kind != "records" and option.fields:
         found.append((f"`{name}` has fields and no records", "fields", "say `type: records`"))
+    if not set(option.optional) <= set(option.fields):
+        found.append((f"not every optional field of `{name}` is a field", "optional", "add it"))
     if "number" in option.fields:
         cure = "call it otherwise: `number` is the place of a record in the list"
         found.append((f"a field of `{name}` is called `number`", "fields", cure))

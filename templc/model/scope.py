@@ -109,6 +109,10 @@ class Scope:
         """The option that a value is, None for anything else."""
         return self.options.get(ref.name) if ref.scope == "option" else None
 
+    def record_of(self, ref: expr.Ref) -> Option:
+        """The option of whose records a value is one, or part of one."""
+        return self.options[self.items[ref.name].removeprefix(OPTION)]
+
     def _ref(self, value: tree.Value) -> tuple[expr.Ref, Type] | None:
         first, rest = value.words[0].text, ".".join(word.text for word in value.words[1:])
         if first in self.items:

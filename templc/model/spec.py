@@ -122,7 +122,8 @@ class Option:
 
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
     `least`: no number may be smaller. A list holds some of `values`, none by default, and a record is a mapping with
-    some of them as keys; records are mappings of which `fields` are written by name, all where there are none.
+    some of them as keys; records are mappings of which `fields` are written by name, all where there are none, and
+    `optional` may be missing.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Option:
     span: Span
     least: int | None = None
     fields: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

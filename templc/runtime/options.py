@@ -25,7 +25,8 @@ class Option:
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
     A `record` is a mapping with some of its values as keys.
-    `records` are mappings: the `fields` are written by name, and where there are none the records whole.
+    `records` are mappings: the `fields` are written by name, where there are none the records whole; `optional` ones may
+    be missing.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
@@ -37,6 +38,7 @@ class Option:
     doc: str = ""
     least: int | None = None
     fields: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 def checked(
@@ -59,7 +61,9 @@ def checked(
         if option.type == "record" and value is not None:
             values[name] = read_record(name, option.values, value, as_template=as_template)
         elif option.type == "records" and value is not None:
-            values[name] = read_records(name, option.fields, value, as_template=as_template)
+            values[name] = read_records(
+                name, option.fields, value, option.optional, as_template=as_template
+            )
         else:
             values[name] = _value(name, option, value)
     return values

@@ -29,6 +29,10 @@ class Record(dict[str, Any]):
         """Records are never changed, so that what depends on them can be kept."""
         return hash(json.dumps(self))
 
+    def has(self, name: str) -> bool:
+        """Whether the record has a field."""
+        return self.get(name) is not None
+
     def text(self, name: str) -> str:
         """A field as text, empty where it is missing."""
         found = self.get(name, "")
@@ -36,18 +40,24 @@ class Record(dict[str, Any]):
 
 
 def read_records(
-    option: str, fields: Sequence[str], value: object, *, as_template: bool = False
+    option: str,
+    fields: Sequence[str],
+    value: object,
+    optional: Sequence[str] = (),
+    *,
+    as_template: bool = False,
 ) -> tuple[Record, ...]:
     """The records that a caller gives, copied. OptionError for what is no record, or would be lost or garbled.
 
-    fields: what the format writes by name; each record must have these and no others. None: it writes whole records.
+    fields: what the format writes by name; each record must have these, less those that are optional, and no others.
+    None: it writes whole records.
     """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise OptionError(f"the option `{option}` is no list", help=f"give {SHAPE}")
     found = tuple(_record(option, one, number) for number, one in enumerate(value))
     if fields and not as_template:
         for record in found:
-            _fits(option, fields, record)
+            _fits(option, fields, optional, record)
     return found
 
 
@@ -83,11 +93,13 @@ def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
         ) from None
 
 
-def _fits(option: str, fields: Sequence[str], record: Record) -> None:
+def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: Record) -> None:
     which = f"record {record.number} of `{option}`"
     listed = ", ".join(f"`{name}`" for name in fields)
     for name in fields:
         value = record.get(name)
+        if value is None and name in optional:
+            continue
         if value is None:
             raise OptionError(f"{which} has no `{name}`", help=f"each record has {listed}")
         if not isinstance(value, str | int) or isinstance(value, bool):

@@ -114,6 +114,7 @@ def values(name: str, key: str) -> tuple[Any, ...]:
     fields = option.fields or ("doc_id", "title", "text")
     one = {field: f"{field} é <|im_end|><|end_of_text|>\n" for field in fields}
     other = {field: 7 if "id" in field else f' "{field}" </documents>' for field in fields}
+    other = {field: value for field, value in other.items() if field not in option.optional}
     first, second = Record(one, 0), Record(other, 1)
     return ((first,), (first, second))
 
