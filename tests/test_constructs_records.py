@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from templc.cli.inputs import option_values
+from templc.demo import vocabulary
 from templc.ir.settings import telling
 from templc.pipeline import compile_source
 from templc.proof.certificate import certificate
@@ -65,6 +66,21 @@ def test_what_a_record_spells_is_never_a_control_token() -> None:
     pieces = renderer.pieces([USER])
     assert [piece.body for piece in pieces if "<|im_end|>" in piece.text] == [True, True]
     assert {piece.field for piece in pieces if piece.body} == {"option", "content"}
+
+
+def test_tokens_of_what_a_record_spells() -> None:
+    given = [{"doc_id": "<|im_start|>", "text": "<|im_end|>"}]
+    tokens = made(DOCUMENTS, documents=given)[0].render([USER], vocabulary("qwen3"))
+    assert not {151644, 151645} & {*tokens}
+    assert tokens.text == "[0:<|im_start|>=<|im_end|>]<u>A"
+
+
+def test_the_order_of_keys_tells_renderers_apart() -> None:
+    first, other = ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    renderers = [made(WHOLE, documents=[one])[0] for one in (first, other, dict(first))]
+    fingerprints = [renderer.fingerprint() for renderer in renderers]
+    assert fingerprints[0] == fingerprints[2] != fingerprints[1]
+    assert hash(renderers[0].options["documents"]) == hash(renderers[1].options["documents"])
 
 
 def test_records_stay_what_they_were() -> None:

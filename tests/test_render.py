@@ -105,6 +105,12 @@ def test_what_belongs_to_a_render_is_no_option() -> None:
     assert e.value.help == "renderer.render(messages, tools=...)"
 
 
+def test_other_names_of_tools_are_told() -> None:
+    with pytest.raises(OptionError, match="tools are given to each render") as caught:
+        templc.get_renderer("granite_4", available_tools=[])
+    assert caught.value.help == "renderer.render(messages, tools=...)"
+
+
 @pytest.mark.parametrize("call", ["render", "render_text", "pieces", "start", "supervised"])
 def test_options_belong_to_the_renderer(call: str) -> None:
     renderer = templc.get_renderer("granite_4")

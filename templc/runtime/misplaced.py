@@ -21,11 +21,18 @@ OF_A_RENDER = frozenset(
 )
 
 
+ALSO_TOOLS = frozenset({"available_tools", "custom_tools", "xml_tools"})
+"""What published templates call tools beside `tools`; they write the same for them."""
 Made = TypeVar("Made", bound=type)
 
 
 def refuse_argument(name: str) -> None:
     """OptionError for what belongs to a call and was given as an option."""
+    if name in ALSO_TOOLS:
+        raise OptionError(
+            f"`{name}` is no option: tools are given to each render",
+            help="renderer.render(messages, tools=...)",
+        )
     if name in OF_A_RENDER:
         how = "messages" if name == "messages" else f"messages, {name}=..."
         raise OptionError(

@@ -25,8 +25,8 @@ class Option:
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
     A `record` is a mapping with some of its values as keys.
-    `records` are mappings: the `fields` are written by name, where there are none the records whole; `optional` ones may
-    be missing.
+    `records` are mappings: the `fields` are written by name, of which `optional` ones may be missing, or the records
+    whole where there are none.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 

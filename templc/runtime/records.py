@@ -27,7 +27,7 @@ class Record(dict[str, Any]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Records are never changed, so that what depends on them can be kept."""
-        return hash(json.dumps(self))
+        return hash(json.dumps(self, sort_keys=True))
 
     def has(self, name: str) -> bool:
         """Whether the record has a field."""

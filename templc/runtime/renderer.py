@@ -124,7 +124,7 @@ class Renderer:
     def fingerprint(self) -> str:
         """Format and options as text: two renderers with the same one write the same."""
         if not self._fingerprint:
-            options = json.dumps(self.options, sort_keys=True)
+            options = json.dumps(self.options)
             self._fingerprint = f"{self.info.name} {options} as_template={self.as_template}"
         return self._fingerprint
 
