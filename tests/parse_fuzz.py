@@ -90,16 +90,14 @@ def fuzz(name: str, count: int, seed: int) -> Read:
 
 
 def read_well(case: Case, prompt: list[int], ids: list[int], *, streamed: bool) -> bool:
-    """Whether a completion is read with every token in one span, and alike token by token."""
+    """Whether a completion is read with every token in one span, and alike by the machine, whole or by tokens."""
     parsed = case.renderer.parse(ids, prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
     # Rendering again is put off until somebody asks, and must not fail then either.
     if parsed.canonical not in (True, False) or not covered(parsed.spans, len(ids)):
         return False
-    if not streamed:
-        return True
     parser = case.renderer.parser(prompt=prompt, tools=TOOLS, tokenizer=case.tokenizer)
-    for token in ids:
-        parser.feed(token)
+    for piece in ids if streamed else [ids]:
+        parser.feed(piece)
     return parser.finish() == parsed
 
 

@@ -68,14 +68,14 @@ _new = tuple.__new__
 
 
 class Matcher:
-    """Finds a fixed set of added tokens."""
+    """Finds a fixed set of added tokens. flagged: whether finding one takes a look at the text around it."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self.tokens = {token.text: token for token in tokens if token.text}
         self.ids = frozenset(token.id for token in self.tokens.values())
         self._raw = _pattern(t.text for t in self.tokens.values() if not t.normalized)
         self._normalized = _pattern(t.text for t in self.tokens.values() if t.normalized)
-        self._flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.tokens.values())
+        self.flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.tokens.values())
         self._short = functools.lru_cache(maxsize=4096)(self._find)
 
     def __bool__(self) -> bool:
@@ -123,7 +123,7 @@ class Matcher:
             for match in self.find(text[start:end]):
                 at = start + match.start
                 cut = _new(Cut, (at, start + match.end, match.token.id, at))
-                if not self._flagged:
+                if not self.flagged:
                     cuts.append(cut)
                 elif not (match.token.single_word and _inside_word(cut, text)):
                     cuts.append(_widened(cut, match.token, text, cuts[-1].end if cuts else 0))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 from templc.runtime.added import Matcher
 from templc.runtime.errors import TokenizerError
+from templc.runtime.scaffold import Scaffold
 
 
 class Codec(Protocol):
@@ -24,12 +25,14 @@ class Codec(Protocol):
 
     name: for messages. digest: hexadecimal, equal only for equal vocabularies and settings. bos_token, eos_token:
     the tokenizer's own, where it knows them. controls: finds the added tokens that a message must not spell.
+    scaffold: remembers how the texts of formats are cut.
     """
 
     name: str
     bos_token: str | None
     eos_token: str | None
     controls: Matcher
+    scaffold: Scaffold
 
     @property
     def digest(self) -> str: ...

@@ -23,6 +23,7 @@ from templc.runtime.counts import counted
 from templc.runtime.engine import FastEngine, Haste
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.model_surgery import model_without, never_prepending, prepends_first
+from templc.runtime.scaffold import Scaffold
 from templc.runtime.token_bytes import byte_reader
 
 _CACHED_LENGTH = 32
@@ -45,6 +46,7 @@ class TokenizersCodec:
         tokens = [_described(id, it) for id, it in backend.get_added_tokens_decoder().items()]
         self._added = {token.text: token.id for token in tokens}
         self.controls = Matcher(token for token in tokens if not token.is_blank())
+        self.scaffold = Scaffold()
         self._blanks = Matcher(token for token in tokens if token.is_blank())
         self._blank_text = bool(self._blanks)
         self._whole = _whole_engine(backend, name)

@@ -16,6 +16,7 @@ from typing import Any
 from templc.runtime.added import AddedToken, Matcher
 from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
+from templc.runtime.scaffold import Scaffold
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
@@ -34,6 +35,7 @@ class TiktokenCodec:
             text: encoding.encode_single_token(text) for text in sorted(encoding.special_tokens_set)
         }
         self.controls = Matcher(AddedToken(text, id) for text, id in self._added.items())
+        self.scaffold = Scaffold()
 
     def added(self) -> Mapping[str, int]:
         return self._added

@@ -26,7 +26,10 @@ from templc.runtime.tokens import Span, Tokens
 
 ContentSpecials: TypeAlias = Literal["text", "error", "control"]
 
-_attributes = attrgetter("weight", "sampled", "message")
+Owner: TypeAlias = tuple[int, bool, float]
+Share: TypeAlias = tuple[Owner, int]
+
+_owner: Callable[[Piece], Owner] = attrgetter("message", "sampled", "weight")
 
 
 class _Zones(NamedTuple):
@@ -75,8 +78,8 @@ def ids_of(
     _check(pieces, text, codec, content_specials)
     if content_specials == "control":
         return codec.control(text)
-    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-    return _counted(text, cuts, [0], codec, at_start)[0]
+    counted = _by_cuts if codec.controls.flagged else by_stretches
+    return counted([piece for piece in pieces if piece.text], codec, at_start)[0]
 
 
 def _check(
@@ -87,18 +90,18 @@ def _check(
 
 
 def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: bool) -> Tokens:
-    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-    zones = _zones(pieces, _attributes)
-    ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    counted = _by_cuts if codec.controls.flagged else by_stretches
+    ids, shares = counted(pieces, codec, at_start)
     weights: list[float] = []
     sampled: list[bool] = []
     message_index: list[int] = []
-    for piece, count in zip(zones.pieces, counts, strict=True):
-        weights += [piece.weight] * count
-        sampled += [piece.sampled] * count
-        message_index += [piece.message] * count
+    for (message, was_sampled, weight), count in shares:
+        weights += [weight] * count
+        sampled += [was_sampled] * count
+        message_index += [message] * count
 
     def spans() -> list[Span]:
+        cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
         return _spans(pieces, _token_starts(text, cuts, codec, at_start))
 
     return Tokens(
@@ -109,6 +112,81 @@ def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: boo
         text=text,
         spans=spans,
     )
+
+
+def by_stretches(
+    pieces: Sequence[Piece], codec: Codec, at_start: bool
+) -> tuple[list[int], list[Share]]:
+    """The ids, and how many of them each owner has, in order; for control tokens without flags."""
+    ids: list[int] = []
+    shares: list[Share] = []
+    waiting: list[tuple[Piece, str]] = []
+    scaffold: list[Piece] = []
+    for piece in (*pieces, None):
+        if piece is not None and not piece.body:
+            scaffold.append(piece)
+            continue
+        if scaffold:
+            found = codec.scaffold.stretch(tuple([one[0] for one in scaffold]), codec)
+            waiting += [(scaffold[place], text) for place, text in found.lead]
+            if found.ids:
+                if waiting:
+                    _flush(waiting, codec, at_start and not ids, ids, shares)
+                ids += found.ids
+                shares += zip(map(_owner, scaffold), found.counts, strict=True)
+                waiting = [(scaffold[place], text) for place, text in found.tail]
+            scaffold = []
+        if piece is not None:
+            waiting.append((piece, piece[0]))
+    if waiting:
+        _flush(waiting, codec, at_start and not ids, ids, shares)
+    return ids, shares
+
+
+def _flush(
+    waiting: Sequence[tuple[Piece, str]],
+    codec: Codec,
+    first: bool,
+    ids: list[int],
+    shares: list[Share],
+) -> None:
+    """Add the text between two control tokens. first: nothing comes before it."""
+    if len(waiting) == 1:
+        piece, text = waiting[0]
+        found = codec.plain(text, at_start=first)
+        ids += found
+        shares.append((_owner(piece), len(found)))
+        return
+    owners: list[Owner] = []
+    ends: list[int] = []
+    size = 0
+    for piece, text in waiting:
+        owner = _owner(piece)
+        size += len(text)
+        if owners and owner == owners[-1]:
+            ends[-1] = size
+        else:
+            owners.append(owner)
+            ends.append(size)
+    whole = "".join([text for _, text in waiting])
+    if len(owners) == 1:
+        found = codec.plain(whole, at_start=first)
+        counts = [len(found)]
+    else:
+        found, counts = codec.plain_counted(whole, ends, at_start=first)
+    ids += found
+    shares += zip(owners, counts, strict=True)
+
+
+def _by_cuts(
+    pieces: Sequence[Piece], codec: Codec, at_start: bool
+) -> tuple[list[int], list[Share]]:
+    """As `by_stretches`, also for control tokens whose flags look at the text around them."""
+    text = text_of(pieces)
+    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
+    zones = _zones(pieces, _owner)
+    ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    return ids, list(zip(map(_owner, zones.pieces), counts, strict=True))
 
 
 def _counted(
@@ -144,7 +222,7 @@ def _counted(
 
 
 def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
-    zones = _zones(pieces, _attributes)
+    zones = _zones(pieces, _owner)
     ids, starts = codec.control_starts(text)
     owners = [zones.at(start) for start in starts]
     return Tokens(

@@ -93,13 +93,14 @@ class Parsed:
 
     @property
     def canonical(self) -> bool:
-        return self._again().canonical
+        return self.compared.canonical
 
     @property
     def differs(self) -> int | None:
-        return self._again().differs
+        return self.compared.differs
 
-    def _again(self) -> Again:
+    @property
+    def compared(self) -> Again:
         """The message rendered again and compared: when it is first asked for, for most completions need it never."""
         if not isinstance(self.again, Again):
             object.__setattr__(self, "again", self.again())
@@ -107,7 +108,7 @@ class Parsed:
         return self.again
 
     def _all(self) -> tuple[Any, ...]:
-        self._again()
+        assert self.compared is not None
         assert self.spans is not None
         return tuple(getattr(self, each.name) for each in fields(self))
 

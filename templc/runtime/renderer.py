@@ -28,7 +28,7 @@ from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
-from templc.runtime.parser.stream import Parser
+from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
 from templc.runtime.stability import StabilityTable
@@ -328,9 +328,8 @@ class Renderer:
         one_of("calls_in_reasoning", calls_in_reasoning, ("text", "accept"))
         codec = None if isinstance(completion, str) else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
-        parser = Parser(self._for(codec), codec, prompt, self._declared(tools), state, accept)
-        parser.feed(completion)
-        return parser.finish(finished=finished)
+        given = (prompt, self._declared(tools), state)
+        return read_whole(self._for(codec), codec, completion, given, accept, finished)
 
     def parser(
         self,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from templc.runtime.parser.calls import BadCall, ReadCall
 from templc.runtime.parser.grammar import BareCall, CallShape
 from templc.runtime.parser.scan import Scan, scan_for
-from templc.runtime.parser.table import Exit
+from templc.runtime.parser.states import Exit
 
 if TYPE_CHECKING:
     from templc.runtime.parser.machine import Machine

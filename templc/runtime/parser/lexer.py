@@ -116,6 +116,18 @@ def _known_of(codec: Codec) -> _Known:
     return found
 
 
+def text_at_once(codec: Codec, alphabet: Alphabet, ids: Sequence[int]) -> str | None:
+    """The text of tokens that are whole characters together; None where it takes a closer look."""
+    return _at_once(_known_of(codec).fixed(alphabet), ids)
+
+
+def _at_once(fixed: _Fixed, ids: Sequence[int]) -> str | None:
+    try:
+        return b"".join(map(fixed.pieces.__getitem__, ids)).decode("utf-8", _PASS)
+    except (KeyError, UnicodeDecodeError):
+        return None
+
+
 class TokenLexer:
     """Token ids; bytes that are not UTF-8 become U+FFFD, an unfinished character at the end is left out."""
 
@@ -146,7 +158,7 @@ class TokenLexer:
         self._first = self._offset = offset
 
     def feed(self, given: Sequence[int]) -> str:
-        text = None if self._rest else self._at_once(given)
+        text = None if self._rest else _at_once(self._fixed, given)
         if text is None:
             self._read_all()
             texts = self._one_by_one(given)
@@ -155,13 +167,6 @@ class TokenLexer:
         self._given += given
         self._offset += len(text)
         return text
-
-    def _at_once(self, given: Sequence[int]) -> str | None:
-        """The text of tokens that are whole characters together; None where it takes a closer look."""
-        try:
-            return b"".join(map(self._fixed.pieces.__getitem__, given)).decode("utf-8", _PASS)
-        except (KeyError, UnicodeDecodeError):
-            return None
 
     def _read_all(self) -> None:
         """Work out the texts of the tokens that were read at once."""
@@ -235,7 +240,8 @@ class TokenLexer:
                 self.unknown.append(len(self._given) + at)
                 return self._flushed(at, texts) + BAD
             self._bytes[token] = piece
-            self._fixed.add(token, piece)
+        # Its bytes may be known from another format of the same vocabulary.
+        self._fixed.add(token, piece)
         whole = self._rest + piece
         text, used = utf_8_decode(whole, "replace", False)
         alone, self._rest = not self._rest, whole[used:]

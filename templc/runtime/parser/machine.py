@@ -14,7 +14,7 @@ from templc.runtime.parser.call_run import CallRun, ended, opened
 from templc.runtime.parser.calls import Reading
 from templc.runtime.parser.grammar import BareCall
 from templc.runtime.parser.record import Record
-from templc.runtime.parser.table import Exit, Table
+from templc.runtime.parser.states import Begin, Exit, Table
 
 _SOLID = re.compile(r"\S")
 
@@ -54,6 +54,14 @@ class Machine:
     def reasoning_open(self) -> bool:
         """Whether the text read so far ends inside reasoning."""
         return self.state.name == "reasoning"
+
+    @property
+    def fresh(self) -> Begin | None:
+        """The state at hand, if nothing but white space behind its anchor was read of it; else None."""
+        waits = self.at < len(self.buffer) or self._held or self._begun or self._call
+        if waits or self.stopped is not None:
+            return None
+        return Begin(self.state, self._eat, self.reasoned)
 
     def feed(self, text: str) -> None:
         """Read more of the turn."""

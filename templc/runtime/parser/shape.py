@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime.parser.kit import Kit
 from templc.runtime.parser.origins import Alike
 from templc.runtime.parser.start import Start
-from templc.runtime.parser.table import Table, table_of
+from templc.runtime.parser.states import Table
+from templc.runtime.parser.table import table_of
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:

@@ -25,9 +25,31 @@ from templc.runtime.parser.result import result_of
 from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Prompt, start_of
+from templc.runtime.parser.usual import Given, usual
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+
+
+def read_whole(
+    renderer: Renderer,
+    codec: Codec | None,
+    completion: Sequence[int] | str,
+    given: Given,
+    accept: bool,
+    finished: bool,
+) -> Parsed:
+    """What a whole completion says. accept: calls inside reasoning are calls."""
+
+    def read() -> Parsed:
+        parser = Parser(renderer, codec, *given, accept)
+        parser.feed(completion)
+        return parser.finish(finished=finished)
+
+    if codec is None or len(completion) == 0:
+        return read()
+    ids = completion = completion if type(completion) is list else list(map(int, completion))
+    return usual(renderer, codec, ids, given, accept, read) or read()
 
 
 class Parser:

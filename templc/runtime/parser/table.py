@@ -6,12 +6,11 @@ text read so far may end, so alternatives that begin alike share states until an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
 from templc.runtime.parser.alphabet import Alphabet
-from templc.runtime.parser.finder import Finder
 from templc.runtime.parser.grammar import (
     STRIPS,
     Anchor,
@@ -33,68 +32,10 @@ from templc.runtime.parser.grammar import (
     Strip,
     TreeCall,
 )
+from templc.runtime.parser.states import Exit, Place, State, Table, finish
 
 Step = Anchor | Blank | Hole | Calls
 Path = tuple[Step, ...]
-Place = tuple[int, int]
-
-
-@dataclass(slots=True)
-class Exit:
-    """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
-
-    pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
-    others: further shapes that a call may have here.
-    """
-
-    kind: str
-    core: str
-    pre: str = ""
-    alone: str | None = None
-    post: str = ""
-    target: int = -1
-    calls: Calls | None = None
-    others: list[CallShape] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class State:
-    """A stretch of text: the `name` of its field, and what ends it.
-
-    lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
-    tokens that lead elsewhere where they stand at the very beginning. gap: a section of
-    calls, where text is junk. opener: the anchor that led here, which models repeat.
-    """
-
-    places: frozenset[Place]
-    name: str = "content"
-    strip: Strip = field(default_factory=Strip)
-    exits: dict[str, Exit] = field(default_factory=dict)
-    lead: dict[str, Exit] = field(default_factory=dict)
-    empty: dict[str, Exit] = field(default_factory=dict)
-    late: bool = False
-    gap: bool = False
-    opener: str = ""
-    finder: Finder = field(default_factory=lambda: Finder(()))
-    lead_finder: Finder = field(default_factory=lambda: Finder(()))
-    pres: frozenset[str] = frozenset()
-
-    @property
-    def leads(self) -> bool:
-        """Whether its first white space has to be kept until more is known."""
-        return bool(self.lead or self.late or self.strip.left != "") or any(
-            found.alone for found in self.exits.values()
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """States by number, 0 first. start: white space before the first hole. end: white space before the end."""
-
-    states: tuple[State, ...]
-    start: str
-    end: str
-    stops: tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +153,7 @@ class _Builder:
         )
         self._state(frozenset((number, 0) for number in range(len(self._paths))), "text")
         for state in self._states:
-            _finish(state)
+            finish(state)
         return Table(tuple(self._states), start, self._end, self._stops)
 
     def _state(self, places: frozenset[Place], kind: str, opener: str = "") -> int:
@@ -377,12 +318,3 @@ def _end_blank(paths: tuple[Path, ...]) -> str:
     return next(
         (path[-1].text for path in paths if len(path) > 1 and isinstance(path[-1], Blank)), ""
     )
-
-
-def _finish(state: State) -> None:
-    if state.opener and state.name == "reasoning":
-        state.lead.setdefault(state.opener, Exit("again", state.opener))
-    state.finder = Finder(state.exits)
-    state.lead_finder = Finder([*state.exits, *state.lead])
-    pres = {way.pre for way in state.exits.values() if way.pre}
-    state.pres = frozenset(pre[:size] for pre in pres for size in range(1, len(pre) + 1))

@@ -1,0 +1,101 @@
+"""The states of the automaton of a response, and the ways from one to the next.
+
+Owns `Table`, which `table` builds and the machine walks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from templc.runtime.parser.alphabet import STAND_INS
+from templc.runtime.parser.finder import Finder
+from templc.runtime.parser.grammar import Calls, CallShape, Strip
+
+Place = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Exit:
+    """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
+
+    pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
+    others: further shapes that a call may have here.
+    """
+
+    kind: str
+    core: str
+    pre: str = ""
+    alone: str | None = None
+    post: str = ""
+    target: int = -1
+    calls: Calls | None = None
+    others: list[CallShape] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class State:
+    """A stretch of text: the `name` of its field, and what ends it.
+
+    lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
+    tokens that lead elsewhere where they stand at the very beginning. gap: a section of
+    calls, where text is junk. opener: the anchor that led here, which models repeat. plain: text of a field that goes
+    on up to a control token; spelled: those of `lead` that begin with text.
+    """
+
+    places: frozenset[Place]
+    name: str = "content"
+    strip: Strip = field(default_factory=Strip)
+    exits: dict[str, Exit] = field(default_factory=dict)
+    lead: dict[str, Exit] = field(default_factory=dict)
+    empty: dict[str, Exit] = field(default_factory=dict)
+    late: bool = False
+    gap: bool = False
+    opener: str = ""
+    plain: bool = False
+    spelled: tuple[str, ...] = ()
+    finder: Finder = field(default_factory=lambda: Finder(()))
+    lead_finder: Finder = field(default_factory=lambda: Finder(()))
+    pres: frozenset[str] = frozenset()
+
+    @property
+    def leads(self) -> bool:
+        """Whether its first white space has to be kept until more is known."""
+        return bool(self.lead or self.late or self.strip.left != "") or any(
+            found.alone for found in self.exits.values()
+        )
+
+
+class Begin(NamedTuple):
+    """Where a machine is before it reads text of a state: the white space to come, whether reasoning was opened."""
+
+    state: State
+    eat: str
+    reasoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """States by number, 0 first. start: white space before the first hole. end: white space before the end.
+
+    begins: what is known of the state behind the part of a turn that a prompt holds, see `usual`.
+    """
+
+    states: tuple[State, ...]
+    start: str
+    end: str
+    stops: tuple[str, ...]
+    begins: dict[str, Begin | None] = field(default_factory=dict, compare=False)
+
+
+def finish(state: State) -> None:
+    """Work out what reading needs, once all ways from the state are known."""
+    if state.opener and state.name == "reasoning":
+        state.lead.setdefault(state.opener, Exit("again", state.opener))
+    state.finder = Finder(state.exits)
+    state.lead_finder = Finder([*state.exits, *state.lead])
+    field = state.name in ("content", "reasoning") and not (state.late or state.gap)
+    state.plain = field and all(STAND_INS.match(core) for core in state.exits)
+    state.spelled = tuple(core for core in state.lead if not STAND_INS.match(core))
+    pres = {way.pre for way in state.exits.values() if way.pre}
+    state.pres = frozenset(pre[:size] for pre in pres for size in range(1, len(pre) + 1))

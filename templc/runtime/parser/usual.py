@@ -1,0 +1,160 @@
+"""The short way to read a completion: one that is written just as the format writes it, and calls nothing.
+
+Owns the walk from control token to control token over the states of the automaton, with every white space where it
+belongs. It answers None for whatever else comes, and the machine reads that. What few ask for, spans and the
+comparison with a render, it leaves to the machine too.
+
+    usual(renderer, codec, ids, None, None, None, False).message  ->  {"role": "assistant", "content": "Yes."}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec
+from templc.runtime.history import State as Written
+from templc.runtime.parsed import Again, Parsed, ParsedSpan
+from templc.runtime.parser.alphabet import STAND_INS, Alphabet
+from templc.runtime.parser.calls import Reading
+from templc.runtime.parser.kit import kit_of
+from templc.runtime.parser.lexer import text_at_once
+from templc.runtime.parser.machine import Machine
+from templc.runtime.parser.record import Record
+from templc.runtime.parser.result import message_of
+from templc.runtime.parser.shape import table_for
+from templc.runtime.parser.start import Prompt, start_of
+from templc.runtime.parser.states import Begin, Exit, State, Table
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+# Prompts hold the few tails that a format writes, or the beginning of an answer, which is not remembered.
+LONGEST, MOST = 64, 64
+
+Given = tuple[Prompt, fold.Tools, Written | None]
+
+
+class Told(NamedTuple):
+    """The fields that a completion has, what stopped it, and its text. reasoned: it opened reasoning."""
+
+    fields: dict[str, str]
+    reasoned: bool
+    stop: str
+    text: str
+
+
+class Later:
+    """What the machine says of a completion: it reads when somebody asks, and once."""
+
+    def __init__(self, read: Callable[[], Parsed]) -> None:
+        self._read: Callable[[], Parsed] | None = read
+        self._parsed: Parsed | None = None
+
+    def _known(self) -> Parsed:
+        if self._parsed is None:
+            assert self._read is not None
+            self._parsed, self._read = self._read(), None
+        return self._parsed
+
+    def spans(self) -> tuple[ParsedSpan, ...]:
+        """Every token in one span."""
+        return self._known().spans
+
+    def again(self) -> Again:
+        """The message rendered again and compared."""
+        return self._known().compared
+
+
+def usual(
+    renderer: Renderer,
+    codec: Codec,
+    ids: list[int],
+    given: Given,
+    accept: bool,
+    read: Callable[[], Parsed],
+) -> Parsed | None:
+    """What the ids say, None where the machine has to read them. given: prompt, tools, state. read: by the machine."""
+    prompt, tools, state = given
+    kit = kit_of(renderer.info, codec)
+    turn = text_at_once(codec, kit.alphabet, ids)
+    if turn is None:
+        return None
+    start = start_of(renderer, codec, kit.alphabet, prompt, state, tools)
+    table = table_for(renderer, start, kit, accept)
+    begin = _begin(table, start.tail, kit.alphabet)
+    told = None if begin is None else _told(table, begin, turn, kit.alphabet)
+    if told is None:
+        return None
+    reasoning = told.fields.get("reasoning", "")
+    if told.reasoned and renderer.tells_missing_reasoning and not reasoning:
+        return None
+    later = Later(read)
+    return Parsed(
+        message=message_of(renderer, told.fields.get("content", ""), reasoning, ()),
+        status="ok",
+        placed=later.spans,
+        stop=ids[-1],
+        stop_text=told.stop,
+        text=told.text,
+        again=later.again,
+    )
+
+
+def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:
+    """Where the machine is behind what the prompt holds of the turn; None inside of a text."""
+    if len(tail) > LONGEST:
+        return None
+    known = table.begins
+    if tail not in known:
+        machine = Machine(table, Record(alphabet), Reading(None, "", alphabet))
+        machine.feed(tail)
+        if len(known) >= MOST:
+            known.clear()
+        known[tail] = machine.fresh
+    return known.get(tail)
+
+
+def _told(table: Table, begin: Begin, turn: str, alphabet: Alphabet) -> Told | None:
+    state, eat, reasoned = begin
+    fields: dict[str, str] = {}
+    parts: list[str] = []
+    at = 0
+    while state.plain and (control := STAND_INS.search(turn, at)) is not None:
+        match = state.lead_finder.regex.match(turn, control.start())
+        if match is None:
+            return None
+        stretch, core, at = turn[at : match.start()], match[0], match.end()
+        way = _field(state, eat, stretch, core, fields)
+        if way is None:
+            return None
+        spelled = alphabet.outside(core)
+        parts += (stretch, spelled)
+        if way.kind == "stop":
+            done = at == len(turn) and state.name == "content"
+            return Told(fields, reasoned, spelled, "".join(parts)) if done else None
+        if way.kind != "enter":
+            return None
+        state, eat = table.states[way.target], way.post
+        reasoned = reasoned or state.name == "reasoning"
+    return None
+
+
+def _field(state: State, eat: str, stretch: str, core: str, fields: dict[str, str]) -> Exit | None:
+    """The way on from a state, its text taken; None where white space or anything else is not as usual."""
+    if not stretch and core[0] in state.empty:
+        return None
+    way = state.exits.get(core)
+    if way is None:
+        lead = state.lead.get(core)
+        return lead if lead is not None and stretch == eat and not lead.pre else None
+    size = len(stretch) - len(eat) - len(way.pre)
+    if size < 0 or not (stretch.startswith(eat) and stretch.endswith(way.pre)):
+        return None
+    text = stretch[len(eat) : len(eat) + size]
+    edges = text[:1] + text[-1:]
+    if state.name in fields or edges != edges.strip() or text.startswith(state.spelled):
+        return None
+    fields[state.name] = text
+    return way
