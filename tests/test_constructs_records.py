@@ -18,7 +18,7 @@ from templc.pipeline import compile_source
 from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
 from templc.proof.stability import prove
-from templc.runtime.errors import OptionError
+from templc.runtime.errors import OptionError, UnstableExtension
 from templc.runtime.options import Option
 from templc.source.span import Source
 from tests.support.small import HEAD, USER, made, text
@@ -73,6 +73,30 @@ def test_tokens_of_what_a_record_spells() -> None:
     tokens = made(DOCUMENTS, documents=given)[0].render([USER], vocabulary("qwen3"))
     assert not {151644, 151645} & {*tokens}
     assert tokens.text == "[0:<|im_start|>=<|im_end|>]<u>A"
+
+
+MOVING = WHOLE.replace("not earlier(user)", "not later(user)")
+ANSWER = {"role": "assistant", "content": "a"}
+
+
+def test_an_extension_keeps_records_where_they_stay_and_refuses_where_they_move() -> None:
+    given, chat, more = [{"a": "<|im_end|>"}], [USER, ANSWER], [USER, ANSWER, USER]
+    stays, moves = (made(one, documents=given)[0] for one in (WHOLE, MOVING))
+    tokenizer = vocabulary("qwen3")
+    start = stays.render(chat, tokenizer)
+    assert start + stays.extend(start, [USER], tokenizer) == stays.render(more, tokenizer)
+    start = moves.render(chat, tokenizer)
+    with pytest.raises(UnstableExtension):
+        moves.extend(start, [USER], tokenizer)
+    kept = moves.extend(start, [USER], tokenizer, history="as_sampled")
+    assert kept.text == '<u>{"a": "<|im_end|>"}A'
+
+
+def test_earlier_tokens_belong_to_the_records_that_they_were_made_with() -> None:
+    first, other = (made(WHOLE, documents=[{"a": text}])[0] for text in "xy")
+    tokens = first.render([USER, ANSWER], vocabulary("qwen3"))
+    with pytest.raises(OptionError):
+        other.extend(tokens, [USER], vocabulary("qwen3"))
 
 
 def test_the_order_of_keys_tells_renderers_apart() -> None:
