@@ -156,7 +156,9 @@ def _candidates() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((name, {}) for name in list_formats())
     for name in list_formats():
         for key, option in renderer_class(name).known_options.items():
-            values = {"bool": (True, False), "list": ()}.get(option.type, option.values)
+            values = {"bool": (True, False), "list": (), "record": ()}.get(
+                option.type, option.values
+            )
             yield from ((name, {key: value}) for value in values)
 
 

@@ -57,6 +57,12 @@ def test_calls_are_numbered_through_the_conversation_and_results_name_the_number
     )
 
 
+def test_calls_may_be_counted_from_one() -> None:
+    numbered = NUMBERED.replace("${call.number}", "${call.ordinal}")
+    found = text(numbered, [USER, asked(("a", "f"), ("b", "g")), asked(("c", "f"))])
+    assert [found.count(f'"n": "{number}"') for number in range(5)] == [0, 1, 1, 1, 0]
+
+
 def test_a_result_without_an_id_answers_the_next_call_and_one_of_no_call_has_no_number() -> None:
     messages = [
         asked(("", "f"), ("", "g")),

@@ -18,7 +18,6 @@ import pytest
 
 from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
-from templc.ir.settings import telling
 from templc.pipeline import compile_path
 from templc.registry import get_renderer, list_formats
 from templc.runtime.errors import TemplcError, UnstableExtension
@@ -35,7 +34,7 @@ from templc.verify import (
 from templc.verify.report import Outcome, Report
 from templc.verify.shapes import TOOLS
 from tests.support import declared
-from tests.support.formats import fitting
+from tests.support.formats import fitting, values
 from tests.support.published import check_sha256, path_of
 from tests.support.vocabularies import backend
 
@@ -73,8 +72,8 @@ def settings(name: str) -> Iterator[dict[str, object]]:
             case "bool":
                 yield from ({key: True}, {key: False})
                 flags[key] = option.default is not True
-            case "choice" | "int" | "list":
-                yield from ({key: value} for value in telling(program(name))[key])
+            case "choice" | "int" | "list" | "record" | "records":
+                yield from ({key: value} for value in values(name, key))
             case "text":
                 yield {key: "some text"}
     if len(flags) > 1:

@@ -143,7 +143,7 @@ def test_adding_a_format_works_as_described(folder: Path) -> None:
 
 def test_snippets_run() -> None:
     snippets = [text for text in of("python") if not text.startswith("def ")]
-    assert len(snippets) == 12
+    assert len(snippets) == 13
     for text in snippets:
         exec(compile(text, "README.md", "exec"), {})
 

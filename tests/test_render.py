@@ -99,6 +99,32 @@ def test_a_format_without_options_says_so() -> None:
     assert caught.value.help == "its options: none"
 
 
+def test_what_belongs_to_a_render_is_no_option() -> None:
+    with pytest.raises(OptionError, match="`tools` is no option: it is given to each render") as e:
+        templc.get_renderer("qwen3", tools=[])
+    assert e.value.help == "renderer.render(messages, tools=...)"
+
+
+def test_other_names_of_tools_are_told() -> None:
+    with pytest.raises(OptionError, match="tools are given to each render") as caught:
+        templc.get_renderer("granite_4", available_tools=[])
+    assert caught.value.help == "renderer.render(messages, tools=...)"
+
+
+@pytest.mark.parametrize("call", ["render", "render_text", "pieces", "start", "supervised"])
+def test_options_belong_to_the_renderer(call: str) -> None:
+    renderer = templc.get_renderer("granite_4")
+    with pytest.raises(OptionError, match="the option `documents` is given when") as caught:
+        getattr(renderer, call)([USER], documents=[])
+    assert caught.value.help == 'get_renderer("granite_4", documents=...)'
+    with pytest.raises(OptionError, match=f"{call} takes no `enable_thinking`") as caught:
+        getattr(renderer, call)([USER], enable_thinking=True)
+    assert caught.value.help == "granite_4 has no such option either"
+    with pytest.raises(OptionError) as caught:
+        getattr(renderer, call)([USER], tool=[])
+    assert caught.value.help == "did you mean `tools`?"
+
+
 @pytest.mark.parametrize(
     ("value", "cure"),
     [

@@ -73,7 +73,17 @@ def _option_value(kind: str, text: str) -> object:
         return _WORDS.get(text.lower(), text)
     if kind == "list":
         return [one.strip() for one in text.split(",") if one.strip()]
+    if kind in ("record", "records"):
+        return _json_in(text[1:])[1] if text.startswith("@") else _records(text)
     return int(text) if kind == "int" and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
+
+
+def _records(text: str) -> object:
+    """What JSON text means; the text itself, which is refused where it is used, where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _json_in(path: str) -> tuple[str, Any]:

@@ -125,6 +125,8 @@ class Blocks:
                 return "out.tools"
             case "systems":
                 return "out.systems"
+            case "records":
+                return f"self.{op.of}"
 
     def _loop(self, op: Each, source: str, loop: int, *, opened: bool = False) -> None:
         lines, index = self._lines, "ijk"[loop % 3]

@@ -32,6 +32,7 @@ _WRAPPERS = {
     ("item", "value"): "Arguments",
     ("item", "id"): "CallId",
     ("item", "number"): "CallId",
+    ("item", "ordinal"): "CallId",
     ("item", "content"): "Content",
 }
 
@@ -61,7 +62,7 @@ class Expressions:
     def wrapper(self, ref: expr.Ref) -> str:
         """The class that marks where a body comes from."""
         key = ref.name if ref.scope == "message" else ref.part
-        default = "OptionText" if ref.scope == "option" else "ToolText"
+        default = "OptionText" if ref.scope in ("option", "record") else "ToolText"
         return _WRAPPERS.get((ref.scope, key), default)
 
     def value(self, value: expr.Value) -> str:
@@ -81,6 +82,10 @@ class Expressions:
                 return f"self.{ref.name}"
             case "tools" | "systems":
                 return f"out.{ref.scope}"
+            case "record":
+                if ref.part in ("", "number"):
+                    return f"{ref.name}.number" if ref.part else ref.name
+                return f"{ref.name}.text({literal(ref.part)})"
             case "item":
                 if ref.part == "function.parameters":
                     return f"tool_parameters({ref.name})"
@@ -142,6 +147,8 @@ class Expressions:
                 return f'"{value.ref.name}" not in m.absent'
             case "tools":
                 return "out.tools_given"
+            case "record":
+                return f"{value.ref.name}.has({literal(value.ref.part)})"
             case _:
                 return f"{self.value(value)} is not None"
 
@@ -194,6 +201,8 @@ class Expressions:
                 return f'"{value.ref.name}" in m.absent'
             case "tools":
                 return "not out.tools_given"
+            case "record":
+                return f"not {value.ref.name}.has({literal(value.ref.part)})"
             case _:
                 return f"{self.value(value)} is None"
 

@@ -232,6 +232,7 @@ _RUNTIME_NAMES = (
     "Option",
     "OptionText",
     "Reasoning",
+    "Record",
     "Renderer",
     "ToolText",
     "Writer",

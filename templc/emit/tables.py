@@ -41,7 +41,7 @@ class Tables:
         if program.future:
             lines.add("future_type = Future")
         for name, option in program.options.items():
-            kind = {"bool": "bool", "int": "int", "list": "tuple[str, ...]"}.get(option.type, "str")
+            kind = _KINDS.get(option.type, "str")
             unset = "" if option.default is not None and option.type != "token" else " | None"
             lines.add(f"{name}: {kind}{unset}")
 
@@ -97,6 +97,15 @@ class Tables:
             "part_text": literal(rules.part_text) if rules.part_text else "",
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
+
+
+_KINDS = {
+    "bool": "bool",
+    "int": "int",
+    "list": "tuple[str, ...]",
+    "record": "Record | tuple[()]",
+    "records": "tuple[Record, ...]",
+}
 
 
 def _tuple(items: tuple[str, ...], indent: int) -> str:
@@ -165,4 +174,8 @@ def _option_parts(option: Option, indent: int) -> list[str]:
     parts.append(f"doc={literal(option.doc)}")
     if option.least is not None:
         parts.append(f"least={option.least}")
+    if option.fields:
+        parts.append(f"fields={_tuple(option.fields, indent)}")
+    if option.optional:
+        parts.append(f"optional={_tuple(option.optional, indent)}")
     return parts

@@ -99,6 +99,9 @@ COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 """What the signs between numbers mean."""
 
 
+_HOLDS = (list, tuple, dict)
+
+
 def passes(test: Test, value: Any) -> bool:
     """Whether a value passes a test; whether it is unset is for the caller to know."""
     argument = test.argument
@@ -114,7 +117,7 @@ def passes(test: Test, value: Any) -> bool:
         case "ends":
             return str(value).endswith(str(argument))
         case "contains":
-            return str(argument) in (value if isinstance(value, list | tuple) else str(value))
+            return str(argument) in (value if isinstance(value, _HOLDS) else str(value))
         case kind if kind in COMPARED:
             return COMPARED[kind](value, int(str(argument)))
         case _:

@@ -45,16 +45,25 @@ class Fixed:
                     blocks = self.ops(then, role), self.ops(otherwise, role)
                     yield When(found, *blocks, op.span)
             case Each():
-                empty = (op.over == "calls" and role != "assistant") or (
-                    op.over == "tools" and not self.tools
-                )
-                if not empty:
+                if not self._empty(op, role):
                     opening, do, between, close = (
                         self.ops(block, role) for block in (op.open, op.do, op.between, op.close)
                     )
                     yield replace(op, open=opening, do=do, between=between, close=close)
             case _:
                 assert_never(op)
+
+    def _empty(self, op: Each, role: str) -> bool:
+        """Whether a list has no item for any message of the role."""
+        match op.over:
+            case "calls":
+                return role != "assistant"
+            case "tools":
+                return not self.tools
+            case "records":
+                return not self.options[op.of]
+            case _:
+                return False
 
     def _part(self, part: Text | Body, role: str) -> Text | Body:
         if isinstance(part, Text):

@@ -18,6 +18,7 @@ from templc.runtime.errors import MessageError
 from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader
 from templc.runtime.options import Option, checked
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.records import record_part
 from templc.runtime.tools import read_tools
 
 
@@ -55,6 +56,8 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.otherwise,
             option.doc,
             option.least,
+            option.fields,
+            option.optional,
         )
         for name, option in program.options.items()
     }
@@ -220,9 +223,16 @@ class _Run:
                 return [(None, argument) for argument in found]
             case "tools":
                 return [(None, tool) for tool in self.tools or ()]
+            case "records":
+                return [(None, record) for record in self._records(op.of)]
             case "systems":
                 found = [(at, m) for at, m in enumerate(self.messages) if m.role == "system"]
                 return list(found[-1:] if self.program.replacing else found)
+
+    def _records(self, option: str) -> Sequence[Any]:
+        found = self.options[option]
+        assert isinstance(found, tuple)
+        return found
 
     def _write(self, part: Text | Body) -> None:
         if isinstance(part, Text):
@@ -278,6 +288,8 @@ class _Run:
                 return [m for m in self.messages if m.role == "system"]
             case "item":
                 return _part(self.items[ref.name], ref.part)
+            case "record":
+                return record_part(self.items[ref.name], ref.part)
         assert_never(ref.scope)
 
     def _holds(self, cond: expr.Cond, message: Message | None) -> bool:
@@ -321,6 +333,8 @@ class _Run:
     def _unset(self, ref: expr.Ref, message: Message | None) -> bool:
         if ref.scope == "message":
             return message is None or ref.name in message.absent
+        if ref.scope == "record":
+            return not self.items[ref.name].has(ref.part)
         return self._ref(ref, message) is None
 
     def _fact(self, fact: expr.Fact) -> bool:

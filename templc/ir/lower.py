@@ -169,7 +169,7 @@ def _field(ref: expr.Ref) -> str:
             return ref.name
         case "lead":
             return ref.part
-        case "item":
+        case "item" | "record":
             return f"{ref.name}.{ref.part}" if ref.part else ref.name
         case "option":
             return f"option {ref.name}"

@@ -55,11 +55,11 @@ class When:
 class Each:
     """For each item of a list: `open` before the first, `between` before each later one, `close` after the last.
 
-    `ordered`: arguments by name instead of as given.
+    `ordered`: arguments by name instead of as given. `of`: whose arguments, or which option's records.
     """
 
     variable: str
-    over: Literal["calls", "arguments", "tools", "systems"]
+    over: Literal["calls", "arguments", "tools", "systems", "records"]
     of: str
     open: Ops
     do: Ops

@@ -92,7 +92,7 @@ def _usual(op: When) -> Ops:
 def _part(body: Body, quoted: set[str]) -> Part:
     ref = body.value.ref
     # A model that numbers its calls says by the number which one it means.
-    name = {"number": "id"}.get(ref.part, ref.part or ref.name)
+    name = {"number": "id", "ordinal": "id"}.get(ref.part, ref.part or ref.name)
     if any(use.name.startswith("json") for use in body.value.filters):
         quoted.add(name)
     return Part(name)

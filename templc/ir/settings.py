@@ -6,15 +6,18 @@ whether the budget is 0 and it is at least -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from templc.ir.ops import Program, conditions
 from templc.model.expr import Cond, Quantified, Test, leaves
 from templc.model.spec import COMPARISONS, Option
+from templc.runtime.records import Record
 
 
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
     """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
+
+    Of a record the keys that are asked for, one by one, and all; of records only whether there are any.
 
     There are none for texts, dates and tokens.
 
@@ -35,11 +38,42 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
             return option.values
         case "list":
             return (*((one,) for one in option.values), option.values)
+        case "record":
+            asked = [value for value in option.values if value in _held(program, option.name)]
+            return tuple(
+                Record(dict.fromkeys(keys, True), 0)
+                for keys in dict.fromkeys((*((one,) for one in asked), option.values))
+            )
+        case "records":
+            given = {name: name for name in option.fields or ("title", "text")}
+            return ((Record(given, 0),),)
         case "int":
             near = sorted(set(_edges(program, option.name)))
             return tuple(n for n in near if option.least is None or n >= option.least)
         case _:
             return ()
+
+
+def said(program: Program, options: Mapping[str, object]) -> list[str]:
+    """What is set of the options that a program may tell apart, as words: `["thinking=True", "with documents"]`."""
+    kinds = {name: option.type for name, option in program.options.items()}
+    told = [(name, value) for name, value in options.items() if kinds.get(name) in _TOLD]
+    return [
+        f"with {name}" if kinds[name] == "records" else f"{name}={value}"
+        for name, value in told
+        if value not in (None, ())
+    ]
+
+
+_TOLD = frozenset({"bool", "choice", "int", "list", "record", "records"})
+
+
+def _held(program: Program, name: str) -> set[object]:
+    """What conditions ask whether an option holds it."""
+    tests = (test for cond in _conditions(program) for test in _tests(cond))
+    return {
+        test.argument for test in tests if test.value.ref.name == name and test.kind == "contains"
+    }
 
 
 _STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}

@@ -271,9 +271,9 @@ def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tup
     if kind == "int" or node.kind in COMPARISONS:
         return _misused_number(node, value, kind, scope)
     if kind == "number":
-        cure = (
-            "it can only be written: ask for the name of what is called, `answered` or `call.name`"
-        )
+        cure = "it can only be written"
+        if value.ref.scope != "record":
+            cure += ": ask for the name of what is called, `answered` or `call.name`"
         return f"`{name}` is {TYPES[kind]}, which nothing hangs on", cure
     match node.kind:
         case "truth":
@@ -288,7 +288,7 @@ def _misuse(node: tree.Test, value: expr.Value, kind: Type, scope: Scope) -> tup
             return _misused_unset(name, value, scope)
         case "is":
             return _misused_is(node, value, kind, scope)
-        case "contains" if kind == "values":
+        case "contains" if kind in ("values", "mapping"):
             return _misused_value(name, node.argument, scope.option_of(value.ref))
         case _ if kind == "maybe":
             return f"the option `{name}` may be unset", "give it a default, or ask with `is`"
@@ -330,6 +330,8 @@ def _misused_truth(
         )
     if kind == "tool":
         return f"`{name}` is a tool, and always there", "ask for a text of it: `tool.function.name`"
+    if kind == "record":
+        return f"`{name}` is a record, and always there", "ask for a field of it"
     if kind == "any":
         return f"`{name}` is not simply true or false", f"test its kind: `{name} is text`"
     return None
@@ -343,7 +345,12 @@ def _misused_unset(name: str, value: expr.Value, scope: Scope) -> tuple[str, str
         return f"the option `{name}` has a default, so it is never unset", "ask for its value"
     ref = value.ref
     always = ref.scope == "item" and ITEM_FIELDS["calls"].get(ref.part) == "text"
-    if always or (ref.scope == "lead" and ref.part) or ref.name in ("as_template", "parts", "role"):
+    if (
+        always
+        or (ref.scope == "record" and ref.part not in scope.record_of(ref).optional)
+        or (ref.scope == "lead" and ref.part)
+        or ref.name in ("as_template", "parts", "role")
+    ):
         return f"`{name}` is never unset", f"ask whether it is empty: `not {name}`"
     return None
 

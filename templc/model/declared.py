@@ -37,10 +37,11 @@ def options(root: Fields, problems: Problems) -> dict[str, spec.Option]:
 
 
 def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
-    if fields.text("type") == "list" and fields.node("default") is not None:
+    empty = fields.text("type") in ("list", "record", "records")
+    if empty and fields.node("default") is not None:
         problems.error(
             "bad-option",
-            f"the list `{name}` has a default",
+            f"the {fields.text('type')} `{name}` has a default",
             fields.key_span("default") or fields.span,
             label="it is empty unless the caller fills it",
             helps=("remove it",),
@@ -48,13 +49,15 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
     option = spec.Option(
         name,
         fields.text("type"),  # type: ignore[arg-type]
-        () if fields.text("type") == "list" else fields.constant("default"),
+        () if empty else fields.constant("default"),
         fields.texts("values"),
         fields.text("bind"),  # type: ignore[arg-type]
         fields.text("otherwise"),
         fields.text("doc"),
         fields.span,
         fields.number("least"),
+        fields.texts("fields"),
+        fields.texts("optional"),
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -67,13 +70,13 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
     """What is wrong with an option, the key that shows it, and the cure."""
     name, kind, default, values = option.name, option.type, option.default, option.values
     found = []
-    if kind in ("choice", "list") and not values:
+    if kind in ("choice", "list", "record") and not values:
         found.append(
             (f"the {kind} `{name}` lists no values", "type", 'add `values: ["low", "high"]`')
         )
-    if kind not in ("choice", "list") and values:
+    if kind not in ("choice", "list", "record") and values:
         found.append((f"`{name}` has values and is no choice", "values", "say `type: choice`"))
-    if option.otherwise and (option.otherwise not in values or kind == "list"):
+    if option.otherwise and (option.otherwise not in values or kind != "choice"):
         cure = f"its values are {', '.join(values)}" if values else "only a choice has one"
         found.append((f"what `{name}` is otherwise is not one of its values", "otherwise", cure))
     if kind != "token" and option.bind:
@@ -83,8 +86,15 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         found.append((f"the token `{name}` never has a value", "type", cure))
     if kind != "int" and option.least is not None:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
+    if kind != "records" and option.fields:
+        found.append((f"`{name}` has fields and no records", "fields", "say `type: records`"))
+    if not set(option.optional) <= set(option.fields):
+        found.append((f"not every optional field of `{name}` is a field", "optional", "add it"))
+    if "number" in option.fields:
+        cure = "call it otherwise: `number` is the place of a record in the list"
+        found.append((f"a field of `{name}` is called `number`", "fields", cure))
     wanted = {"bool": bool, "int": int}.get(kind, str)
-    if default is not None and kind != "list" and type(default) is not wanted:
+    if default not in (None, ()) and type(default) is not wanted:
         said = {bool: "true or false", int: "a whole number", str: "a text"}[wanted]
         cure = f'quote it: "{str(default).lower()}"' if wanted is str else f"write {said}"
         found.append((f"the default of `{name}` must be {said}", "default", cure))

@@ -14,9 +14,11 @@ from templc.model.hashed import Hashed, hash_once
 from templc.source.span import Span
 
 Horizon = Literal["fixed", "self", "past", "future"]
-Scope = Literal["message", "lead", "item", "option", "tools", "systems"]
+Scope = Literal["message", "lead", "item", "record", "option", "tools", "systems"]
 Time = Literal["previous", "earlier", "first", "run", "next", "later", "last", "end", "live"]
 
+LOOPED: frozenset[str] = frozenset({"item", "record"})
+"""The scopes of what a loop walks: a value in them is another one for each item."""
 PAST: frozenset[str] = frozenset({"previous", "earlier", "first", "run"})
 
 
@@ -24,8 +26,8 @@ PAST: frozenset[str] = frozenset({"previous", "earlier", "first", "run"})
 class Ref:
     """What a dotted name stands for.
 
-    `name` is the field (message, lead), the option's name, or the loop variable (item); `part` is the field of an
-    item or of the leading message: `call.name` is `Ref("item", "call", "name")`.
+    `name` is the field (message, lead), the option's name, or the loop variable (item, record); `part` is the field
+    of an item, of a record of an option, or of the leading message: `call.name` is `Ref("item", "call", "name")`.
     """
 
     scope: Scope

@@ -32,6 +32,9 @@ Type = Literal[
     "tool",
     "int",
     "values",
+    "mapping",
+    "records",
+    "record",
 ]
 Use = Literal["option", "predicate", "loop variable"]
 
@@ -49,7 +52,14 @@ MESSAGE_FIELDS: dict[str, Type] = {
     "role": "text",
 }
 ITEM_FIELDS: dict[str, dict[str, Type]] = {
-    "calls": {"name": "text", "arguments": "any", "id": "text", "type": "text", "number": "number"},
+    "calls": {
+        "name": "text",
+        "arguments": "any",
+        "id": "text",
+        "type": "text",
+        "number": "number",
+        "ordinal": "number",
+    },
     "arguments": {"name": "text", "value": "any"},
     "tools": {
         "": "tool",
@@ -181,10 +191,13 @@ TYPES: dict[Type, str] = {
     "present": "a whole message",
     "token": "a control token",
     "date": "a date",
-    "number": "the number of a call",
+    "number": "a running number",
     "tool": "a tool",
     "int": "a number",
     "values": "a list of values",
+    "mapping": "a mapping",
+    "records": "a list of records",
+    "record": "a record",
 }
 PLACES: dict[Place, str] = {
     "head": "the head",

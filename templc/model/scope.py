@@ -109,11 +109,14 @@ class Scope:
         """The option that a value is, None for anything else."""
         return self.options.get(ref.name) if ref.scope == "option" else None
 
+    def record_of(self, ref: expr.Ref) -> Option:
+        """The option of whose records a value is one, or part of one."""
+        return self.options[self.items[ref.name].removeprefix(OPTION)]
+
     def _ref(self, value: tree.Value) -> tuple[expr.Ref, Type] | None:
         first, rest = value.words[0].text, ".".join(word.text for word in value.words[1:])
         if first in self.items:
-            ref = expr.Ref("item", first, rest)
-            return self._part(value, ref, ITEM_FIELDS[self.items[first]], _ITEMS[self.items[first]])
+            return self._item(value, first, rest)
         if first == "system" and self.reads_lead:
             ref = expr.Ref("lead", "system", rest)
             return self._part(value, ref, LEAD_FIELDS, "the leading system message")
@@ -130,6 +133,16 @@ class Scope:
             self._no_parts(value, first)
             return None
         return self._message(value, first) if first in MESSAGE_FIELDS else self._fixed(value, first)
+
+    def _item(self, value: tree.Value, name: str, part: str) -> tuple[expr.Ref, Type] | None:
+        """A loop variable, or a part of it."""
+        over = self.items[name]
+        if over in ITEM_FIELDS:
+            return self._part(value, expr.Ref("item", name, part), ITEM_FIELDS[over], _ITEMS[over])
+        option = over.removeprefix(OPTION)
+        written: dict[str, Type] = dict.fromkeys(self.options[option].fields, "text")
+        fields: dict[str, Type] = {**written, "number": "number", "": "record"}
+        return self._part(value, expr.Ref("record", name, part), fields, f"a record of `{option}`")
 
     def _fixed(self, value: tree.Value, name: str) -> tuple[expr.Ref, Type] | None:
         """Options and tools: the same for a whole conversation."""
@@ -152,8 +165,8 @@ class Scope:
             return expr.Ref("option", name), "token"
         if option.type in ("bool", "date"):
             return expr.Ref("option", name), "flag" if option.type == "bool" else "date"
-        if option.type in ("int", "list"):
-            return expr.Ref("option", name), "int" if option.type == "int" else "values"
+        if option.type in _LISTS:
+            return expr.Ref("option", name), _LISTS[option.type]
         return expr.Ref("option", name), "maybe" if option.default is None else "text"
 
     def _message(self, value: tree.Value, name: str) -> tuple[expr.Ref, Type] | None:
@@ -201,6 +214,8 @@ class Scope:
 
     def _no_parts(self, value: tree.Value, first: str) -> None:
         walk = {"calls": "call in calls", "tools": "tool in tools"}.get(first)
+        if first in self.options and self.options[first].type == "records":
+            walk = f"record in {first}"
         part = value.words[1].text
         help_text = f"write `{first}`"
         if walk:
@@ -283,6 +298,8 @@ class Scope:
                 return f"name a field, such as `{name}.content`"
             case "values":
                 return f'ask what is in it: `when: {name} contains "X"`'
+            case "records":
+                return f"walk them: `each: record in {name}`"
             case "date" if takes != "date":
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
             case _ if takes == "tool" and kind != "tool":
@@ -311,7 +328,15 @@ def _rest_span(value: tree.Value) -> Span:
     return words[0].span.to(words[-1].span)
 
 
+OPTION = "option "
+"""Stands before the name of an option whose records a loop walks; no other list is called so."""
 _FIXED = ("tools", "as_template")
+_LISTS: Mapping[str, Type] = {
+    "int": "int",
+    "list": "values",
+    "record": "mapping",
+    "records": "records",
+}
 _ITEMS = {
     "calls": "a tool call",
     "arguments": "an argument",

@@ -52,11 +52,11 @@ class Choice:
 class Loop:
     """`each VARIABLE in LIST`: open before the first item, between before each later one, close after the last.
 
-    `ordered`: arguments by name instead of as given.
+    `ordered`: arguments by name instead of as given. `of`: whose arguments, or which option's records.
     """
 
     variable: str
-    over: OneOf["calls", "arguments", "tools", "systems"]
+    over: OneOf["calls", "arguments", "tools", "systems", "records"]
     of: str
     open: Block
     do: Block
@@ -121,11 +121,13 @@ class Option:
     """A typed option; `default` None is unset. A token option is bound to the tokenizer's own token named `bind`.
 
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
-    `least`: no number may be smaller. A list holds some of `values`, none by default.
+    `least`: no number may be smaller. A list holds some of `values`, none by default, and a record is a mapping with
+    some of them as keys; records are mappings of which `fields` are written by name, all where there are none, and
+    `optional` may be missing.
     """
 
     name: str
-    type: OneOf["bool", "text", "choice", "token", "date", "int", "list"]
+    type: OneOf["bool", "text", "choice", "token", "date", "int", "list", "record", "records"]
     default: bool | str | int | tuple[str, ...] | None
     values: tuple[str, ...]
     bind: OneOf["bos", "eos", ""]
@@ -133,6 +135,8 @@ class Option:
     doc: str
     span: Span
     least: int | None = None
+    fields: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from templc.model.conditions import condition, free_name
 from templc.model.expr import Cond, FilterUse, leaves
 from templc.model.names import TYPES, Type, listed
-from templc.model.scope import Scope, words_span
+from templc.model.scope import OPTION, Scope, words_span
 from templc.model.spec import Block, Choice, Hole, Literal, Loop, Step, Written
 from templc.problems.problem import Problems
 from templc.problems.render import suggest
@@ -144,6 +144,9 @@ class StepReader:
             "flag": f"decide with it: `when: {name}`",
             "calls": "walk them: `each: call in calls`",
             "values": f'ask what is in it: `when: {name} contains "X"`',
+            "records": f"walk them: `each: record in {name}`",
+            "mapping": f"say how: `${{{name}|json}}`",
+            "record": f"say how: `${{{name}|json}}`",
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",
             "any": f"say how: `${{{name}|json}}`",
@@ -190,7 +193,7 @@ class StepReader:
     def _each(self, node: MappingNode, scope: Scope) -> Block:
         each = _scalar(node, "each")
         found = self._loop(each, scope)
-        inner = scope if found is None else scope.with_item(found[0], found[1])
+        inner = scope if found is None else scope.with_item(found[0], _kind(found[1], found[2]))
         parts = [self.block(node.get(key), scope) for key in ("open", "between", "close")]
         if found is None:
             return ()
@@ -201,7 +204,7 @@ class StepReader:
         return (loop,)
 
     def _loop(self, each: ScalarNode, scope: Scope) -> tuple[str, str, str] | None:
-        """Variable, kind of list, and the variable whose arguments are walked."""
+        """Variable, kind of list, and the variable whose arguments or the option whose records are walked."""
         match = _EACH.fullmatch(each.value)
         if match is None or not _VARIABLE.fullmatch(match["name"]):
             self._bad_each(each.span, "`each` is `NAME in LIST`", "here")
@@ -230,18 +233,26 @@ class StepReader:
                 return over, ""
             self._bad_each(span, f"`{over}` cannot be walked here", _WHERE[over])
             return None
+        if over in scope.options and scope.options[over].type == "records":
+            scope.used.options.add(over)
+            if scope.place in _WALKED_IN["tools"]:
+                return "records", over
+            self._bad_each(span, f"`{over}` cannot be walked here", _WHERE["tools"])
+            return None
         ordered = _SORTED.fullmatch(over)
         owner, _, part = (ordered[1] if ordered else over).partition(".")
         if part == "arguments" and scope.items.get(owner) == "calls":
             return "arguments", owner
-        close = suggest(over, [*_WALKED_IN, *(f"{name}.arguments" for name in scope.items)])
+        records = [name for name, option in scope.options.items() if option.type == "records"]
+        arguments = [f"{name}.arguments" for name in scope.items]
+        close = suggest(over, [*_WALKED_IN, *arguments, *records])
         self._bad_each(span, f"`{over}` is not a list", "unknown here", close)
         return None
 
     def _bad_each(self, span: Span, message: str, label: str, close: str | None = None) -> None:
         lists = (
-            "a list is `calls`, `CALL.arguments` or `sorted(CALL.arguments)` inside it, `tools`, or"
-            " `systems` in the head"
+            "a list is `calls`, `CALL.arguments` or `sorted(CALL.arguments)` inside it, `tools`,"
+            " `systems` in the head, or an option of the type `records`"
         )
         cure = f"did you mean `{close}`?" if close else lists
         self.problems.error("bad-each", message, span, label=label, helps=(cure,))
@@ -292,6 +303,11 @@ _WHERE = {
     "tools": "not in a prompt",
     "systems": "only in `head`",
 }
+
+
+def _kind(over: str, of: str) -> str:
+    """What a loop variable is: an item of this list, or a record of this option."""
+    return f"{OPTION}{of}" if over == "records" else over
 
 
 def _scalar(node: MappingNode, key: str) -> ScalarNode:

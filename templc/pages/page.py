@@ -72,6 +72,10 @@ def _options(renderer: Renderer) -> list[str]:
 def _values(option: Option) -> str:
     """What a caller may give."""
     listed = " / ".join(option.values)
+    if option.type in ("record", "records"):
+        keys = option.fields or option.values
+        kind = "list of records" if option.type == "records" else "mapping"
+        return f"{kind} with {', '.join(keys)}" if keys else kind
     return f"list of {listed}" if option.type == "list" else listed or option.type
 
 

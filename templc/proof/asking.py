@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from templc.ir.ops import Body
-from templc.model.expr import Test
+from templc.model.expr import LOOPED, Test
 
 PRIVATE = 0xF0000
 Say = Iterator[str]
@@ -96,7 +96,7 @@ class Asking:
             return str(part.text)
         who = "" if part.value.ref.scope == "lead" else who
         sign = self.sign(who, part.value, part.default)
-        if part.value.ref.scope != "item":
+        if part.value.ref.scope not in LOOPED:
             self.holes[sign] = (who, part.value, part.default or "")
         return sign
 

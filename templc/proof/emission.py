@@ -15,11 +15,14 @@ from typing import Any, Literal
 
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
 from templc.model import expr
-from templc.model.expr import Cond, Fact, Test, Value
+from templc.model.expr import LOOPED, Cond, Fact, Test, Value
 from templc.model.hashed import Hashed, hash_once
 from templc.proof.atoms import CALLS, Bits, literal, plainer, truth
 from templc.proof.values import Alike, Settings, holds, value_of
 from templc.runtime.messages import Message
+
+_APART = LOOPED | {"lead"}
+"""The scopes of values that are not read off the message at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class _Blank(dict[Any, bool]):
 
     def get(self, atom: Any, default: Any = None) -> Any:
         value, view = getattr(atom, "value", None), self._view
-        if view.blank is None or (isinstance(value, Value) and value.ref.scope in ("item", "lead")):
+        if view.blank is None or (isinstance(value, Value) and value.ref.scope in _APART):
             return view.bits.get(atom, default)
         return holds(atom, view.blank, view.settings)
 
@@ -164,7 +167,7 @@ def _hole(body: Body, view: View) -> Token:
         text = ""
     if text is not None:
         return Lit(text or body.default or "")
-    owner = view.owner if scope in ("message", "item") else ""
+    owner = view.owner if scope == "message" or scope in LOOPED else ""
     default = None if True in known else body.default
     return Hole(owner, _simplest(same, view.bits), default, body.field)
 
@@ -205,6 +208,8 @@ def _some(op: Each, view: View) -> bool | None:
             return False if view.blank is not None else view.bits.get(CALLS, False)
         case "tools":
             return view.settings.tools
+        case "records":
+            return bool(view.settings.options[op.of])
         case "arguments" | "systems":
             return None
 

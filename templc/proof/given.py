@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from templc.ir.ops import Body, Each, Ops, Plain, Program, When, Write, walk
-from templc.model.expr import Cond, Fact, Ref, Test, Value, leaves
+from templc.model.expr import LOOPED, Cond, Fact, Ref, Test, Value, leaves
 from templc.proof.atoms import (
     ANSWERED,
     CALLER,
@@ -82,7 +82,7 @@ class Given:
         found: dict[Atom, None] = {}
         for cond in self._conditions(role):
             for leaf in leaves_of(cond):
-                if not isinstance(leaf, Fact) and scope_of(leaf) not in ("item", "lead"):
+                if not isinstance(leaf, Fact) and scope_of(leaf) not in (*LOOPED, "lead"):
                     found.setdefault(leaf)  # type: ignore[arg-type]
         if role == "assistant":
             found.setdefault(CALLS)
@@ -153,6 +153,8 @@ def _refs(blocks: Iterable[Ops], conds: Iterable[Cond]) -> Iterator[Ref]:
             yield from (part.value.ref for part in op.parts if isinstance(part, Body))
         elif isinstance(op, Each) and op.over == "tools":
             yield Ref("tools")
+        elif isinstance(op, Each) and op.over == "records":
+            yield Ref("option", op.of)
     for leaf in (leaf for cond in conds for leaf in leaves(cond)):
         value = getattr(leaf, "value", None)
         if isinstance(value, Value):

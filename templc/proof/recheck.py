@@ -17,7 +17,7 @@ from typing import Any
 from templc.ir.fixed import Fixed
 from templc.ir.ops import Body, Ops, Program, When, Write, walk
 from templc.model import expr
-from templc.model.expr import Fact, Test
+from templc.model.expr import LOOPED, Fact, Test
 from templc.proof.asking import PRIVATE, Say
 from templc.proof.outside import CALLS, FIRST, Outside
 
@@ -189,7 +189,7 @@ class Check(Outside):
                 return not winner if sure else None
             case Fact():
                 return bool(facts[cond])
-            case Test(value=value) | expr.Counted(value=value) if value.ref.scope == "item":
+            case Test(value=value) | expr.Counted(value=value) if value.ref.scope in LOOPED:
                 return None
         lead = isinstance(cond, Test | expr.Counted) and cond.value.ref.scope == "lead"
         return self.ask("" if lead else who, cond)
@@ -222,7 +222,7 @@ class Check(Outside):
         )
         if op.over == "arguments":
             return self.sign(loop, inner(op.open), inner(op.close))
-        if op.over == "tools":
+        if op.over in ("tools", "records"):
             return inner(op.open) + loop + inner(op.close)
         return (
             inner(op.open) + inner(op.do) + loop + inner(op.close) if self.ask(who, CALLS) else ""

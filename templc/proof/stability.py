@@ -21,6 +21,7 @@ from typing import Literal
 
 from templc.ir.interpret import message_rules, runtime_options
 from templc.ir.ops import Program
+from templc.ir.settings import telling
 from templc.model import expr
 from templc.proof import table, variants
 from templc.proof.classes import MessageClass, TooMany, roles_of
@@ -36,6 +37,7 @@ from templc.proof.witness import Witness, found
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Reader
 from templc.runtime.options import checked
+from templc.runtime.records import read_records
 
 ROUNDS = 8
 # A machine that tells more classes apart than this costs more than it proves: the coarser one is kept.
@@ -218,9 +220,15 @@ class Stability:
 
 
 def settings_of(program: Program, options: Mapping[str, object] | None, tools: bool) -> Settings:
-    """Every option with its value; OptionError for an unknown one or one of another type."""
-    known = runtime_options(program)
-    values: dict[str, object] = dict(checked(program.format, known, options or {}))
+    """Every option with its value; OptionError for an unknown one or one of another type.
+
+    Records are what they are for a whole conversation, and nothing hangs on what is in them: one set stands for all.
+    """
+    known, given = runtime_options(program), dict(options or {})
+    for name in given.keys() & known.keys():
+        if known[name].type == "records" and read_records(name, (), given[name]):
+            [given[name]] = telling(program)[name]
+    values: dict[str, object] = dict(checked(program.format, known, given))
     return Settings({**values, "as_template": False}, tools)
 
 

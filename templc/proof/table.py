@@ -13,6 +13,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from templc.ir.settings import said
+
 if TYPE_CHECKING:
     from templc.proof.stability import Cell, Stability
 
@@ -30,16 +32,8 @@ _ROWS = {"prompt": "prompt", "completion": "prompt + completion"}
 def text(stability: Stability) -> str:
     """The table, and below it each verdict that is not plainly stable, with its condition and reason."""
     program, settings = stability.program, stability.settings
-    options = [
-        f"{name}={value}"
-        for name, value in settings.options.items()
-        if value not in (None, ())
-        and name in program.options
-        and program.options[name].type in ("bool", "choice", "int", "list")
-    ]
-    head = ", ".join(
-        [program.format, *options, "with tools" if settings.tools else "without tools"]
-    )
+    tools = "with tools" if settings.tools else "without tools"
+    head = ", ".join([program.format, *said(program, settings.options), tools])
     parts = [f"{head} ({program.source})", "", *_grid(stability), ""]
     grouped: dict[tuple[str, str], list[Cell]] = {}
     for cell in stability.cells:

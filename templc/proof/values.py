@@ -14,6 +14,7 @@ from typing import Any, assert_never
 from templc.ir.filters import COMPARED, FUNCTIONS, passes
 from templc.model import expr
 from templc.runtime.messages import Message
+from templc.runtime.records import record_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ def _ref(ref: expr.Ref, message: Message, settings: Settings, items: Mapping[str
             return settings.options[ref.name]
         case "item":
             return getattr(items[ref.name], ref.part) if ref.part else items[ref.name]
+        case "record":
+            return record_part(items[ref.name], ref.part)
         case "lead":
             return getattr(message, ref.part) if ref.part else message
         case "tools":

@@ -39,6 +39,11 @@ class Call:
     raw: Mapping[str, str] = field(default_factory=dict)
     number: str = field(default="", compare=False)
 
+    @property
+    def ordinal(self) -> str:
+        """The number of the call, counted from 1."""
+        return str(int(self.number) + 1) if self.number else ""
+
     def sorted_items(self) -> list[Argument]:
         """The arguments by name, without regard to case."""
         return sorted(self.items(), key=lambda argument: argument.name.lower())

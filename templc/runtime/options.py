@@ -12,8 +12,10 @@ from difflib import get_close_matches
 from typing import Literal
 
 from templc.runtime.errors import OptionError
+from templc.runtime.misplaced import refuse_argument
+from templc.runtime.records import Record, read_record, read_records
 
-Value = bool | str | int | tuple[str, ...] | None
+Value = bool | str | int | tuple[str, ...] | tuple[Record, ...] | Record | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +24,21 @@ class Option:
 
     A choice with `otherwise` is that under `as_template` where a value is not listed, as the template takes it.
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
+    A `record` is a mapping with some of its values as keys.
+    `records` are mappings: the `fields` are written by name, of which `optional` ones may be missing, or the records
+    whole where there are none.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
-    type: Literal["bool", "text", "choice", "token", "date", "int", "list"]
+    type: Literal["bool", "text", "choice", "token", "date", "int", "list", "record", "records"]
     default: Value = None
     values: tuple[str, ...] = ()
     bind: Literal["bos", "eos", ""] = ""
     otherwise: str = ""
     doc: str = ""
     least: int | None = None
+    fields: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 def checked(
@@ -45,12 +52,20 @@ def checked(
     values: dict[str, Value] = {name: option.default for name, option in known.items()}
     for name, value in given.items():
         if name not in known:
+            refuse_argument(name)
             raise OptionError(f"{format_name} has no option `{name}`", help=_cure(name, known))
         option = known[name]
         unlisted = isinstance(value, str) and value not in option.values
         if as_template and option.otherwise and unlisted:
             value = option.otherwise
-        values[name] = _value(name, option, value)
+        if option.type == "record" and value is not None:
+            values[name] = read_record(name, option.values, value, as_template=as_template)
+        elif option.type == "records" and value is not None:
+            values[name] = read_records(
+                name, option.fields, value, option.optional, as_template=as_template
+            )
+        else:
+            values[name] = _value(name, option, value)
     return values
 
 

@@ -23,6 +23,7 @@ from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, MessageRules, Reader
+from templc.runtime.misplaced import takes_no_options
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
@@ -43,6 +44,7 @@ History = Literal["faithful", "as_sampled"]
 CallsInReasoning = Literal["text", "accept"]
 
 
+@takes_no_options
 class Renderer:
     """A chat format with its options set.
 
@@ -122,7 +124,7 @@ class Renderer:
     def fingerprint(self) -> str:
         """Format and options as text: two renderers with the same one write the same."""
         if not self._fingerprint:
-            options = json.dumps(self.options, sort_keys=True)
+            options = json.dumps(self.options)
             self._fingerprint = f"{self.info.name} {options} as_template={self.as_template}"
         return self._fingerprint
 

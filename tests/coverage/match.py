@@ -20,7 +20,7 @@ from templc import Renderer
 from templc.runtime.errors import TemplcError
 from tests.coverage.battery import BATTERY, Conversation
 from tests.coverage.renders import BOS, EOS, Template, Texts, texts
-from tests.support.formats import FORMATS, dates, option_sets, program, renderer
+from tests.support.formats import FORMATS, dates, option_kinds, option_sets, program, renderer
 
 FEWEST = 8
 """A template that takes fewer conversations of the battery than these is not one of chats."""
@@ -76,9 +76,14 @@ def candidates() -> tuple[Candidate, ...]:
 
 
 def of_format(name: str) -> Iterator[Candidate]:
-    """A format with every combination of options; of those that write the same, the one with the fewest."""
+    """A format with every combination of options; of those that write the same, the one with the fewest.
+
+    Without records: no conversation of the battery brings any along.
+    """
     seen: set[Texts] = set()
     for options in sorted(option_sets(name), key=len):
+        if option_kinds(name, options) & {"record", "records"}:
+            continue
         found = _candidate(name, options)
         if found.texts not in seen:
             seen.add(found.texts)

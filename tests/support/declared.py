@@ -17,6 +17,10 @@ REFUSED: dict[tuple[str, str], str] = {
         "a tool result cannot open a conversation",
     ): "the template leaves out the header of its turn",
     (
+        "jamba",
+        "with documents the first message behind the system's must be the user's",
+    ): "the template writes the documents before the first message where the user says nothing at all",
+    (
         ANY,
         "with tools the first message must be the user's",
     ): "the template turns whatever stands first into a user message that carries the tools",
@@ -99,6 +103,12 @@ WRITTEN: dict[tuple[str, str], str] = {
         "hermes2_pro",
         "'NoneType' object is not iterable",
     ): "the template asks for a list of tools, if an empty one, and this format writes the same for none",
+    **{
+        (name, "'NoneType' object is not iterable"): (
+            "with documents the template asks for a list of tools, if an empty one"
+        )
+        for name in ("command_r7b", "command_a_plus", "north_mini_code")
+    },
     (
         "apertus",
         "has no attribute 'description'",

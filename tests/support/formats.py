@@ -20,6 +20,7 @@ from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
 from templc.ir.settings import telling
 from templc.pipeline import Compilation, compile_path
+from templc.runtime.records import Record
 from templc.verify import Published
 from tests.support import vocabularies
 from tests.support.published import path_of
@@ -102,26 +103,55 @@ def format_of(template: str) -> str | None:
     return followed.get(template, COPIES.get(template))
 
 
+def values(name: str, key: str) -> tuple[Any, ...]:
+    """The values of an option that may make a difference; of records, lists of one and of two, hostile ones.
+
+    The last one is the most telling of a list: all values, or two records.
+    """
+    option = program(name).options[key]
+    if option.type != "records":
+        return telling(program(name))[key]
+    fields = option.fields or ("doc_id", "title", "text")
+    one = {field: f"{field} é <|im_end|><|end_of_text|>\n" for field in fields}
+    other = {field: 7 if "id" in field else f' "{field}" </documents>' for field in fields}
+    other = {field: value for field, value in other.items() if field not in option.optional}
+    first, second = Record(one, 0), Record(other, 1)
+    return ((first,), (first, second))
+
+
+LISTS = frozenset({"list", "record", "records"})
+"""The kinds of options that hold several things."""
+
+
+def option_kinds(name: str, options: Mapping[str, Any]) -> set[str]:
+    """The types of these options of a format."""
+    return {program(name).options[key].type for key in options}
+
+
 @functools.cache
-def option_sets(name: str) -> tuple[dict[str, Any], ...]:
+def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]:
     """Every combination of the options that take a few values, each also left out; the first one has none.
 
-    A number is set alone: it takes many values.
+    A number is set alone, since it takes many values; records also beside each value of another option. brief: lists
+    and records are set once, all at the same time, for what is kept of every set.
     """
-    choices: list[list[dict[str, Any]]] = [
-        [{}, *({key: value} for value in values)]
-        for key, values in telling(program(name)).items()
-        if values and program(name).options[key].type != "int"
-    ]
-    numbers = (
-        {key: value}
-        for key, values in telling(program(name)).items()
-        if program(name).options[key].type == "int"
-        for value in values
-    )
-    rows = itertools.product(*choices)
-    crossed = ({key: value for part in row for key, value in part.items()} for row in rows)
-    return (*crossed, *numbers)
+    crossed: list[list[dict[str, Any]]] = []
+    alone: list[dict[str, Any]] = []
+    telling_all: dict[str, Any] = {}
+    given = {key: [{key: one} for one in values(name, key)] for key in program(name).options}
+    for key, option in program(name).options.items():
+        if option.type == "int":
+            alone += given[key]
+        elif brief and option.type in LISTS:
+            telling_all |= given[key][-1]
+        elif option.type == "records":
+            others = [one for other in given.values() for one in other if key not in one]
+            alone += [*given[key], *({**one, **given[key][-1]} for one in others)]
+        else:
+            crossed.append([{}, *given[key]])
+    rows = itertools.product(*crossed)
+    combined = ({key: value for part in row for key, value in part.items()} for row in rows)
+    return (*combined, *alone, *([telling_all] if telling_all else ()))
 
 
 @functools.cache

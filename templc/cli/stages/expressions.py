@@ -35,7 +35,7 @@ def _ref(ref: expr.Ref) -> str:
         case "lead":
             part = ref.part or ref.name
             return "system" if part in ("", "system") else f"system.{part}"
-        case "item":
+        case "item" | "record":
             return f"{ref.name}.{ref.part}" if ref.part else ref.name
         case "tools" | "systems":
             return ref.scope

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from templc.ir.ops import Op, Program
-from templc.ir.settings import telling
+from templc.ir.settings import said, telling
 from templc.problems.problem import Problems
 from templc.proof.classes import MessageClass, TooMany
 from templc.proof.emission import Emission
@@ -196,12 +196,7 @@ def _report(program: Program, flaw: Flaw, problems: Problems) -> None:
     notes = [f"the prompt is {text_of(flaw.prompt)!r}", f"the turn is {text_of(flaw.turn)!r}"]
     if flaw.rest:
         notes.append(f"behind the stop token stands {flaw.rest!r}")
-    given = [
-        f"{name}={value}"
-        for name, value in flaw.settings.options.items()
-        if name in program.options
-        and program.options[name].type in ("bool", "choice", "int", "list")
-    ]
+    given = said(program, flaw.settings.options)
     notes += [f"with {', '.join(given)}"] if given else []
     problems.error(
         flaw.code,

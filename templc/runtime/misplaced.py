@@ -1,0 +1,73 @@
+"""Arguments in the wrong place: options given to a render, arguments of a render given to the renderer.
+
+get_renderer("qwen3", tools=[...])                    OptionError: `tools` is given to each render
+renderer.render_text(messages, documents=[...])       OptionError: it is given when the renderer is made
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from templc.runtime.errors import OptionError
+
+CALLS = ("render", "render_text", "pieces", "extend", "start", "supervised", "parse", "parser")
+"""The methods of a renderer that take arguments of one call."""
+OF_A_RENDER = frozenset(
+    {"tools", "messages", "add_generation_prompt", "continue_final_message", "history", "extend"}
+)
+
+
+ALSO_TOOLS = frozenset({"available_tools", "custom_tools", "xml_tools"})
+"""What published templates call tools beside `tools`; they write the same for them."""
+Made = TypeVar("Made", bound=type)
+
+
+def refuse_argument(name: str) -> None:
+    """OptionError for what belongs to a call and was given as an option."""
+    if name in ALSO_TOOLS:
+        raise OptionError(
+            f"`{name}` is no option: tools are given to each render",
+            help="renderer.render(messages, tools=...)",
+        )
+    if name in OF_A_RENDER:
+        how = "messages" if name == "messages" else f"messages, {name}=..."
+        raise OptionError(
+            f"`{name}` is no option: it is given to each render", help=f"renderer.render({how})"
+        )
+
+
+def takes_no_options(renderer: Made) -> Made:
+    """The class with methods that say where an option belongs, instead of a bare TypeError."""
+    for name in CALLS:
+        setattr(renderer, name, _told(getattr(renderer, name)))
+    return renderer
+
+
+def _told(method: Callable[..., Any]) -> Callable[..., Any]:
+    takes = inspect.signature(method).parameters.keys()
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **given: Any) -> Any:
+        if not given.keys() <= takes:
+            wrong = min(given.keys() - takes)
+            raise _misplaced(method.__name__, wrong, takes, self.info.name, self.known_options)
+        return method(self, *args, **given)
+
+    return call
+
+
+def _misplaced(
+    call: str, name: str, takes: Iterable[str], format_name: str, known: Mapping[str, object]
+) -> OptionError:
+    if name in known:
+        return OptionError(
+            f"the option `{name}` is given when the renderer is made, not to {call}",
+            help=f'get_renderer("{format_name}", {name}=...)',
+        )
+    close = get_close_matches(name, takes, 1)
+    cure = f"did you mean `{close[0]}`?" if close else f"{format_name} has no such option either"
+    return OptionError(f"{call} takes no `{name}`", help=cure)

@@ -1,0 +1,119 @@
+"""Options that are records, or lists of them: documents that a model answers from, and the like.
+
+read_records("documents", (), [{"title": "T", "text": "x"}])     a tuple of one record
+
+A record is what the caller gave: nothing in it is ever a control token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from templc.runtime.errors import OptionError
+
+SHAPE = 'a list of mappings, such as [{"title": "...", "text": "..."}]'
+
+
+class Record(dict[str, Any]):
+    """One record; `number` is its place in the list, from "0" on."""
+
+    number: str
+
+    def __init__(self, given: Mapping[str, Any], number: int) -> None:
+        super().__init__(given)
+        self.number = str(number)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Records are never changed, so that what depends on them can be kept."""
+        return hash(json.dumps(self, sort_keys=True))
+
+    def has(self, name: str) -> bool:
+        """Whether the record has a field."""
+        return self.get(name) is not None
+
+    def text(self, name: str) -> str:
+        """A field as text, empty where it is missing."""
+        found = self.get(name, "")
+        return found if isinstance(found, str) else str(found)
+
+
+def read_records(
+    option: str,
+    fields: Sequence[str],
+    value: object,
+    optional: Sequence[str] = (),
+    *,
+    as_template: bool = False,
+) -> tuple[Record, ...]:
+    """The records that a caller gives, copied. OptionError for what is no record, or would be lost or garbled.
+
+    fields: what the format writes by name; each record must have these, less those that are optional, and no others.
+    None: it writes whole records.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise OptionError(f"the option `{option}` is no list", help=f"give {SHAPE}")
+    found = tuple(_record(option, one, number) for number, one in enumerate(value))
+    if fields and not as_template:
+        for record in found:
+            _fits(option, fields, optional, record)
+    return found
+
+
+def read_record(
+    option: str, keys: Sequence[str], value: object, *, as_template: bool = False
+) -> Record | tuple[()]:
+    """One mapping with some of these keys, copied; nothing where it is empty."""
+    cure = f"give a mapping with some of {', '.join(keys)}"
+    if not isinstance(value, Mapping):
+        if isinstance(value, tuple) and not value:
+            return ()
+        raise OptionError(f"the option `{option}` is no mapping", help=cure)
+    found = _copied(value, 0, f"the option `{option}`")
+    for key in found:
+        if key not in keys and not as_template:
+            raise OptionError(f"the option `{option}` has `{key}`", help=cure)
+    return found or ()
+
+
+def _record(option: str, value: object, number: int) -> Record:
+    if not isinstance(value, Mapping):
+        raise OptionError(f"record {number} of `{option}` is no mapping", help=f"give {SHAPE}")
+    return _copied(value, number, f"record {number} of `{option}`")
+
+
+def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
+    try:
+        return Record(json.loads(json.dumps(dict(value))), number)
+    except (TypeError, ValueError, RecursionError):
+        raise OptionError(
+            f"{which} cannot be written as JSON",
+            help="texts, numbers, true, false, None, and lists and mappings of them",
+        ) from None
+
+
+def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: Record) -> None:
+    which = f"record {record.number} of `{option}`"
+    listed = ", ".join(f"`{name}`" for name in fields)
+    for name in fields:
+        value = record.get(name)
+        if value is None and name in optional:
+            continue
+        if value is None:
+            raise OptionError(f"{which} has no `{name}`", help=f"each record has {listed}")
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise OptionError(f"`{name}` of {which} is no text", help="give a text")
+    for name in record:
+        if name not in fields:
+            raise OptionError(
+                f"{which} has `{name}`, which this format does not write",
+                help=f'leave it out ({listed} are written), or render as the template does: unsupported="as_template"',
+            )
+
+
+def record_part(record: Record, part: str) -> Any:
+    """What a name such as `document.title` stands for: the whole record, its number, or a field."""
+    if not part:
+        return record
+    return record.number if part == "number" else record.text(part)
