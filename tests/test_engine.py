@@ -185,7 +185,11 @@ def test_verdicts_are_kept_and_an_unwritable_folder_is_no_harm(
     fast_engine(own, KINDS[1:])
     (kept,) = store.folder().glob("*.json")
     gc.collect()
-    kept.write_text(json.dumps({"reason": "as kept", "unused": [], "strange": ""}))
+    made_again = fast_engine(own, KINDS[1:])
+    assert made_again.starts("xy é") == ([256, 220, 127, 102], [0, 2, 3, 3])
+    del made_again
+    gc.collect()
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "reason": "as kept"}))
     assert refused(own) == "as kept"
     kept.write_text("{")
     assert fast_engine(own).ids("xy") == own.encode("xy").ids
@@ -210,6 +214,12 @@ def test_codecs_change_over_when_there_is_enough_text(monkeypatch: pytest.Monkey
 def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEMPLC_ENGINE", "own")
     assert codec_of(small([("a", "e")])).engine() == "tokenizers (TEMPLC_ENGINE is own)"
+    for library in ("tiktoken", "gigatoken"):
+        monkeypatch.setenv("TEMPLC_ENGINE", library)
+        backend = type(vocabularies.backend("qwen3")).from_str(
+            vocabularies.backend("qwen3").to_str()
+        )
+        assert codec_of(backend).engine() == library
 
 
 def test_threads_and_pickles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,25 +19,30 @@ from typing import Any, NamedTuple
 
 from templc.runtime.engine import store, with_gigatoken, with_tiktoken
 from templc.runtime.engine.fast import FastEngine
-from templc.runtime.engine.merges import Table, ranks_of
+from templc.runtime.engine.merges import Table, ranks_of, sizes_of
 from templc.runtime.engine.reasons import Unfit
 from templc.runtime.engine.store import Verdict
 from templc.runtime.engine.trial import trial
 
 # Part of every key: a verdict holds for one version of these checks.
-CHECKS = 3
+CHECKS = 4
 Settings = Mapping[str, Any]
+Ranks = dict[bytes, int]
 _lock = threading.Lock()
 _engines: weakref.WeakValueDictionary[str, FastEngine] = weakref.WeakValueDictionary()
 
 
 class Kind(NamedTuple):
-    """A library that encodes text. Each function raises `Unfit` where it cannot serve."""
+    """A library that encodes text. Each function raises `Unfit` where it cannot serve.
+
+    table: whether the settings of a tokenizer fit, and the entries of its vocabulary. encoder: text to ids without
+    normalisation, from a tokenizer without added tokens; the second argument gives the rank of each entry.
+    """
 
     name: str
     version: Callable[[], str]
     table: Callable[[Settings], Table]
-    encoder: Callable[[Any, Settings, Table], Callable[[str], list[int]]]
+    encoder: Callable[[Any, Callable[[], Ranks]], Callable[[str], list[int]]]
 
 
 # The fastest first.
@@ -89,40 +94,39 @@ def _made(tokenizer: Any, text: str, key: str, kind: Kind) -> FastEngine:
             raise
     if verdict.reason:
         raise Unfit(verdict.reason)
-    settings: Settings = json.loads(text)
     unused = frozenset(verdict.unused)
-    table = Table(ranks_of(settings["model"]["vocab"], unused), unused)
-    encode = kind.encoder(tokenizer, settings, table)
-    return _engine(settings, table, verdict.strange, encode, kind)
+
+    def ranks() -> Ranks:
+        return ranks_of(tokenizer.get_vocab(with_added_tokens=False), unused)
+
+    return _engine(verdict, kind.encoder(tokenizer, ranks), kind)
 
 
 def _tried(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngine:
-    _composes(settings["normalizer"])
+    composes = _composes(settings["normalizer"])
     table = kind.table(settings)
-    encode = kind.encoder(tokenizer, settings, table)
-    engine = _engine(settings, table, "", encode, kind)
+    encode = kind.encoder(tokenizer, lambda: table.ranks)
+    verdict = Verdict("", tuple(sorted(table.unused)), "", composes, sizes_of(table.ranks))
+    engine = _engine(verdict, encode, kind)
 
     def own(text: str) -> list[int]:
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     strange = trial(own, lambda text: engine.ids(text) or own(text), kind.name, table.rare)
-    store.write(key, Verdict("", tuple(sorted(table.unused)), strange))
-    return _engine(settings, table, strange, encode, kind)
+    verdict = verdict._replace(strange=strange)
+    store.write(key, verdict)
+    return _engine(verdict, encode, kind)
 
 
-def _engine(
-    settings: Settings,
-    table: Table,
-    strange: str,
-    encode: Callable[[str], list[int]],
-    kind: Kind,
-) -> FastEngine:
+def _engine(verdict: Verdict, encode: Callable[[str], list[int]], kind: Kind) -> FastEngine:
     compose = None
-    if _composes(settings["normalizer"]):
+    if verdict.composes:
         # The library's own: its Unicode data may be older than Python's.
         compose = importlib.import_module("tokenizers.normalizers").NFC().normalize_str
-    return FastEngine(encode, table.ranks, name=kind.name, compose=compose, strange=strange)
+    return FastEngine(
+        encode, verdict.sizes, name=kind.name, compose=compose, strange=verdict.strange
+    )
 
 
 def _composes(normalizer: Mapping[str, Any] | None) -> bool:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn
 
@@ -21,7 +20,9 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FastEngine:
-    """Text to ids. name: of the library that encodes. encode: its function. Safe to call from several threads.
+    """Text to ids. name: of the library that encodes. encode: its function. sizes: the bytes of each id.
+
+    Safe to call from several threads.
 
     compose: brings text to NFC, None where text stays. strange: characters that the two see differently.
     Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
@@ -31,7 +32,7 @@ class FastEngine:
     def __init__(
         self,
         encode: Callable[[str], list[int]],
-        ranks: Mapping[bytes, int],
+        sizes: Sequence[int],
         *,
         name: str,
         compose: Callable[[str], str] | None,
@@ -39,9 +40,7 @@ class FastEngine:
     ) -> None:
         self.name = name
         self._encode = encode
-        self._sizes = array("H", bytes(2 * (max(ranks.values()) + 1)))
-        for token, rank in ranks.items():
-            self._sizes[rank] = len(token)
+        self._sizes = sizes
         self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
 

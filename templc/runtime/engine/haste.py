@@ -1,7 +1,7 @@
 """When the fast engine is made: once a tokenizer has had enough text to make it worth a second.
 
-Owns the wait and the environment variable TEMPLC_ENGINE: `auto` (the default), `fast` (made at the first text) and
-`own` (never made).
+Owns the wait and the environment variable TEMPLC_ENGINE: `auto` (the default), `fast` (made at the first text), `own`
+(never made), or the library to use: `tiktoken` takes less memory than `gigatoken`, which is faster.
 
     Haste(tokenizer, blanks=False).engine(len(text))  ->  None at first, later a FastEngine
 """
@@ -12,7 +12,7 @@ import os
 import threading
 from typing import Any
 
-from templc.runtime.engine.build import fast_engine
+from templc.runtime.engine.build import KINDS, fast_engine
 from templc.runtime.engine.fast import FastEngine
 from templc.runtime.engine.reasons import Unfit
 
@@ -30,6 +30,7 @@ class Haste:
     def __init__(self, tokenizer: Any, *, blanks: bool) -> None:
         choice = os.environ.get("TEMPLC_ENGINE", "auto")
         self._tokenizer = tokenizer
+        self._kinds = [kind for kind in KINDS if kind.name == choice] or KINDS
         self._left = 0 if choice == "fast" else ENOUGH
         self.ready: FastEngine | None = None
         self._lock = threading.Lock()
@@ -51,7 +52,7 @@ class Haste:
         with self._lock:
             if self.ready is None and not self._reason:
                 try:
-                    self.ready = fast_engine(self._tokenizer)
+                    self.ready = fast_engine(self._tokenizer, self._kinds)
                 except Unfit as unfit:
                     self._reason = unfit.reason
             return self.ready

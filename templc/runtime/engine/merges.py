@@ -14,6 +14,7 @@ these entries one by one.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -79,6 +80,14 @@ def ranks_of(vocabulary: Mapping[str, int], unused: frozenset[int]) -> dict[byte
     if any(bytes([byte]) not in ranks for byte in range(256)):
         raise Unfit("not every byte has an entry in the vocabulary")
     return ranks
+
+
+def sizes_of(ranks: Mapping[bytes, int]) -> array[int]:
+    """How many bytes each id stands for; 0 for the unused."""
+    sizes = array("H", bytes(2 * (max(ranks.values()) + 1)))
+    for token, rank in ranks.items():
+        sizes[rank] = len(token)
+    return sizes
 
 
 def _last_merges(vocabulary: Mapping[str, int], merges: list[Any]) -> dict[str, int]:

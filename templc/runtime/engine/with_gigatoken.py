@@ -3,13 +3,12 @@
 It knows the pre-tokenizers of many vocabularies by name and refuses others. It keeps every word that it has met, so
 what it keeps is thrown away when it has become large.
 
-    encoder(tokenizer, settings, table)("hello")  ->  [14990]
+    encoder(tokenizer, ranks)("hello")  ->  [14990]
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from importlib import metadata
@@ -48,11 +47,9 @@ def table(settings: Mapping[str, Any]) -> Table:
     return Table(ranks_of(vocabulary, unused), unused, tuple(_whole_words(model)))
 
 
-def encoder(
-    tokenizer: Any, settings: Mapping[str, Any], table: Table
-) -> Callable[[str], list[int]]:
+def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[str], list[int]]:
     """Text to ids, without normalisation; `Unfit` where gigatoken knows no such tokenizer."""
-    return Renewed(lambda: _made(json.loads(tokenizer.to_str())), _made(settings))
+    return Renewed(lambda: _made(tokenizer), _made(tokenizer))
 
 
 class Renewed:
@@ -91,11 +88,14 @@ def resident() -> int:
         return 0
 
 
-def _made(settings: Mapping[str, Any]) -> Any:
-    bare = {**settings, "added_tokens": [], "normalizer": None, "post_processor": None}
+def _made(tokenizer: Any) -> Any:
+    bare = type(tokenizer)(tokenizer.model)
+    bare.pre_tokenizer = tokenizer.pre_tokenizer
+    if tokenizer.decoder is not None:
+        bare.decoder = tokenizer.decoder
     load = importlib.import_module("gigatoken.gigatoken_rs").load_hf_json
     try:
-        return load(json.dumps(bare))
+        return load(bare.to_str())
     except (
         Exception
     ) as error:  # of several types: it names what it cannot do, which is all that counts

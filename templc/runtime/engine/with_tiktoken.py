@@ -1,17 +1,19 @@
 """The second kind of engine: tiktoken, given the entries of the vocabulary and one pattern.
 
-encoder(tokenizer, settings, table)("hello")  ->  [14990]
+encoder(tokenizer, ranks)("hello")  ->  [14990]
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from templc.runtime.engine.merges import Table, merge_table
 from templc.runtime.engine.pattern import one_pattern
 from templc.runtime.engine.reasons import Unfit
+from templc.runtime.token_bytes import part_settings
 
 NAME = "tiktoken"
 
@@ -30,15 +32,13 @@ def table(settings: Mapping[str, Any]) -> Table:
     return merge_table(settings["model"])
 
 
-def encoder(
-    tokenizer: Any, settings: Mapping[str, Any], table: Table
-) -> Callable[[str], list[int]]:
+def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[str], list[int]]:
     """Text to ids, without normalisation; `Unfit` where tiktoken refuses the pattern."""
     try:
-        encoding = importlib.import_module(NAME).Encoding(
+        encoding = importlib.import_module("tiktoken").Encoding(
             "templc",
-            pat_str=one_pattern(settings["pre_tokenizer"]),
-            mergeable_ranks=table.ranks,
+            pat_str=one_pattern(json.loads(part_settings(tokenizer, "pre_tokenizer"))),
+            mergeable_ranks=ranks(),
             special_tokens={},
         )
     except ValueError as error:
