@@ -133,9 +133,13 @@ class Joint:
     ) -> Match:
         """An unclear match, which is a clash where an example shows that the texts differ."""
         differ = list(self._differ(sides, around))
+        names = [*map(_name, range(len(around) - 1)), _name(LAST)]
+        of = dict(zip(names, around, strict=True))
         if not differ or not all(differ):
-            names = [*map(_name, range(len(around) - 1)), _name(LAST)]
-            self.machine.want(match, dict(zip(names, around, strict=True)))
+            self.machine.want(match, of)
+        else:
+            old, new = (self._tokens(side) for side in sides)
+            self.machine.want_blank(old, new, of, "same", "longer")
         return Match("clash") if any(differ) else match
 
     def texts(

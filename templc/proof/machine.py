@@ -29,8 +29,8 @@ from templc.proof.atoms import (
     on_lead,
     truth,
 )
-from templc.proof.classes import Extra, MessageClass, class_of, message_classes
-from templc.proof.emission import Emission, Hole, Match, View, emit, without
+from templc.proof.classes import Extra, MessageClass, class_of, impossible, message_classes
+from templc.proof.emission import Emission, Hole, Kind, Match, View, deciding, emit, without
 from templc.proof.given import Given
 from templc.proof.values import Atom, Settings
 from templc.runtime.fold import PROMPT
@@ -206,6 +206,23 @@ class Machine:
                 found = around[hole.owner]
                 if match.kind == "unclear" and atom not in found.bits:
                     self.wanted.add((found.role, atom))
+
+    def want_blank(
+        self, old: Emission, new: Emission, around: Mapping[str, MessageClass], *kinds: Kind
+    ) -> None:
+        """Note which texts of messages, by being empty, make two texts compare as one of some kinds.
+
+        That a message has nothing to write is no chance, as the likeness of two texts is: conditions speak of it.
+        """
+
+        def undecided(hole: Hole) -> bool:
+            found, atom = around.get(hole.owner), Test("truth", hole.value)
+            if found is None or hole.value.ref.scope != "message" or atom in found.bits:
+                return False
+            return not impossible({**found.bits, atom: False})
+
+        for hole in deciding(old, new, kinds, undecided) or ():
+            self.wanted.add((around[hole.owner].role, Test("truth", hole.value)))
 
     # what is written
 

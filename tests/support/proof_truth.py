@@ -32,8 +32,12 @@ from tests.support.grown import Node, Raw, Render, Sampled, Tree
 SHAPES = (
     Shape("a.name", {"role": "assistant", "content": "a", "name": "n"}),
     Shape("u.response2", {"role": "user", "content": "<tool_response>\n\n</tool_response>"}),
+    Shape("a.r.blank", {"role": "assistant", "content": "a", "reasoning_content": " \n"}),
+    Shape("a.r.lines", {"role": "assistant", "content": "a", "reasoning_content": "\n\n"}),
+    Shape("a.blank", {"role": "assistant", "content": " \n"}),
     *shapes.SHAPES,
 )
+BLANK = ("u", "a", "a.c", "a.blank", "a.r", "a.r.blank", "a.r.lines")
 CORE = ("u", "a", "a.r", "a.rc", "a.name", "t.id", "u.response", "s", "s.empty", "a.r.space")
 SMALL = ("u", "a", "a.r", "a.rc", "t.id", "s")
 MORE = (*CORE, "a.empty", "a.think", "a.c", "a.c.blank", "a.space", "u.empty")
