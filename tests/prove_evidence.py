@@ -57,7 +57,7 @@ def run(job: Job) -> Found:
 def main() -> int:
     """Print one line for each run, then one for each format; 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--format", choices=FORMATS, nargs="+", default=FORMATS)
+    parser.add_argument("--format", choices=FORMATS, nargs="+", default=FORMATS, metavar="FORMAT")
     parser.add_argument("--old", type=int, default=4)
     parser.add_argument("--new", type=int, default=2)
     parser.add_argument("--shapes", default=",".join(SMALL))
