@@ -87,6 +87,14 @@ def test_every_condition_holds_and_none_holds_with_a_literal_less(name: str) -> 
 OUTSIDE = ("deepseekv3", "olmo3_1_instruct", "gemma4_early", "mistral_nemo")
 
 
+@pytest.mark.parametrize("name", (*OUTSIDE, "deepseekv3_2", "deepseekv4", "glm4_5"))
+def test_certificates_hold_where_tools_are_given(name: str) -> None:
+    data = json.loads(json.dumps(certificate(prove(program(name), tools=True))))
+    assert data["cells"]
+    assert recheck(program(name), data) == []
+    assert recheck_conditions(program(name), data) == []
+
+
 @pytest.mark.parametrize("name", (*CONDITIONAL, *OUTSIDE))
 def test_no_condition_holds_with_a_term_less_or_for_all_or_for_none(name: str) -> None:
     data = written(program(name))

@@ -14,6 +14,7 @@ from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
 from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import Cell, Stability, prove
+from templc.verify.shapes import TOOLS
 from tests.stable_fuzz import search
 from tests.support.formats import FORMATS, option_sets, program
 from tests.support.proof_truth import (
@@ -23,8 +24,11 @@ from tests.support.proof_truth import (
     agreed,
     cell_errors,
     check,
+    class_of,
+    generated,
     replays,
     sampled_by,
+    sampled_text,
 )
 
 # Proofs of these take seconds for each of many option values; `tests.prove_evidence` runs all of them.
@@ -76,6 +80,26 @@ def test_every_prediction_is_true_for_every_option(name: str, options: dict[str,
     assert cell_errors(stability, tally) == []
     if name not in SLOW:
         assert recheck(program(name), certificate(stability)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ("deepseekv3_2", "deepseekv4", "qwen3", "glm4_5", "olmo3_instruct")
+)
+def test_every_prediction_is_true_where_tools_are_given(name: str) -> None:
+    """A head may write them behind the system messages, so that one more of these changes what stands."""
+    renderer, [*_, tools] = class_of(name)(), TOOLS
+    stability = prove(program(name), tools=True)
+    tally = check(
+        stability,
+        generated(renderer, tools),
+        (*TINY, "s", "s.empty"),
+        old=2,
+        new=1,
+        sampled=lambda conversation: sampled_text(renderer, conversation, tools),
+    )
+    assert tally.wrong == []
+    assert tally.total > 50
+    assert cell_errors(stability, tally) == []
 
 
 BLANKS = [(name, options) for name in STRIPPING for options in option_sets(name)]

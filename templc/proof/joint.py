@@ -164,8 +164,9 @@ class Joint:
         old += [(machine.written_at_end("prompt", behind), None)] if prompted else []
         if added.answered:
             old.append((machine.sampled(added.classes[0], behind), 0))
-        # A head that reads all system messages may go on where nothing stands behind it.
+        # A head that ends with the system messages may go on where nothing stands behind it.
         stands = added.answered or not machine.silent(behind) or any(text for text, _ in old)
+        stands = stands or not machine.head_grows
         clash = stands and self.head_changes(behind, added.classes)
         new: list[Part] = []
         for number, (found, seen) in enumerate(zip(added.classes, added.seen, strict=True)):

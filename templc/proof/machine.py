@@ -15,6 +15,7 @@ the truth of every future fact. Everything here is a pure function of its argume
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from templc.ir import facts as rules
 from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
@@ -325,10 +326,21 @@ class Machine:
             if isinstance(op, When) and op.asks_systems and not seen:
                 return True
             if isinstance(op, Each) and op.over == "systems":
+                if seen and self.program.replacing:
+                    return True
                 blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
                 if any(emit(_moved(block, op.variable), view) for block in blocks):
                     return True
         return False
+
+    @cached_property
+    def head_grows(self) -> bool:
+        """Whether what the head writes of one more system message stands at its end, behind all that it writes else."""
+        head = self._given.ops(self.program.head)
+        asks = any(isinstance(op, When) and op.asks_systems for op in walk(head))
+        last = head[-1] if head else None
+        walks = isinstance(last, Each) and last.over == "systems" and not last.close
+        return walks and not asks and not self.program.replacing
 
     def silent(self, past: State) -> bool:
         """Whether no turn before this place can have written anything."""
