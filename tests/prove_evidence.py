@@ -3,8 +3,8 @@
     python -m tests.prove_evidence [--format qwen3 ...] [--old 4] [--new 2] [--shapes u,a,a.r,t.id]
 
 For each format and options it prints how many extensions were tried, how many predictions were wrong, and what is
-wrong with cells: stable ones that broke, refused ones that never did. All cores work; the last lines say how long each
-format took.
+wrong with cells: stable ones that broke, refused ones that never did; and what the checkers find wrong with the
+certificate. All cores work; the last lines say how long each format took.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from templc.cli.console import progress
+from templc.proof.certificate import certificate
+from templc.proof.recheck import recheck
+from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import prove
 from templc.workers import finished
 from tests.support.formats import FORMATS, option_sets, program
@@ -51,13 +54,16 @@ def run(job: Job) -> Found:
     render, sampled = agreed(job.name, job.options), sampled_by(job.name, job.options)
     tally = check(stability, render, job.shapes, old=job.old, new=job.new, sampled=sampled)
     wrong = [*tally.wrong, *cell_errors(stability, tally)]
+    if stability.names is not None:
+        known = certificate(stability)
+        wrong += [*recheck(program(job.name), known), *recheck_conditions(program(job.name), known)]
     return Found(job, tally.total, wrong, time.process_time() - begin)
 
 
 def main() -> int:
     """Print one line for each run, then one for each format; 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--format", choices=FORMATS, nargs="+", default=FORMATS)
+    parser.add_argument("--format", choices=FORMATS, nargs="+", default=FORMATS, metavar="FORMAT")
     parser.add_argument("--old", type=int, default=4)
     parser.add_argument("--new", type=int, default=2)
     parser.add_argument("--shapes", default=",".join(SMALL))

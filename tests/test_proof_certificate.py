@@ -6,7 +6,9 @@ import ast
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +21,8 @@ from templc.proof import asking, outside, risks, samples, sensible
 from templc.proof import recheck as checker
 from templc.proof import recheck_if as conditional
 from templc.proof.certificate import certificate
+from templc.proof.conditions import Condition
+from templc.proof.minimise import holds, unpacked
 from templc.proof.recheck import recheck
 from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import prove
@@ -83,6 +87,14 @@ def test_every_condition_holds_and_none_holds_with_a_literal_less(name: str) -> 
 OUTSIDE = ("deepseekv3", "olmo3_1_instruct", "gemma4_early", "mistral_nemo")
 
 
+@pytest.mark.parametrize("name", (*OUTSIDE, "deepseekv3_2", "deepseekv4", "glm4_5"))
+def test_certificates_hold_where_tools_are_given(name: str) -> None:
+    data = json.loads(json.dumps(certificate(prove(program(name), tools=True))))
+    assert data["cells"]
+    assert recheck(program(name), data) == []
+    assert recheck_conditions(program(name), data) == []
+
+
 @pytest.mark.parametrize("name", (*CONDITIONAL, *OUTSIDE))
 def test_no_condition_holds_with_a_term_less_or_for_all_or_for_none(name: str) -> None:
     data = written(program(name))
@@ -107,6 +119,62 @@ def test_a_condition_with_a_literal_more_is_too_strict(name: str) -> None:
         }
         told = recheck_conditions(program(name), claim)
         assert told and all("does not hold, and text is kept" in one for one in told), cell
+
+
+# Many literals that could be added follow from the others of their term, so adding them changes nothing.
+@pytest.mark.parametrize("name", ("kimi_k2", "qwq", "ministral3"))
+def test_a_literal_more_is_too_strict_or_changes_no_case(name: str) -> None:
+    """Every seventh literal of all that could be added, held against every row of the prover's table."""
+    stability = prove(program(name))
+    data, names = json.loads(json.dumps(certificate(stability))), stability.names
+    assert names is not None
+    conditional = [cell for cell in stability.cells if cell.condition is not None]
+    outcomes = Counter[bool]()
+    for cell, claimed in zip(conditional, data["conditions"], strict=True):
+        assert cell.condition is not None
+        table = names.table(cell.place, stability.walk.outcomes(cell.place))
+        for at, column in [*enumerate(names.columns(cell.place))][::7]:
+            for want, number in product((True, False), range(len(claimed["terms"]))):
+                more = stricter(claimed["terms"], number, [int(want), *column.key])
+                claim = {**data, "conditions": [{**claimed, "terms": more}]}
+                changes = not exact(cell.condition, number, (at, want), table)
+                assert bool(recheck_conditions(program(name), claim)) is changes, (cell, column)
+                outcomes[changes] += 1
+    assert outcomes[True] > 10
+
+
+def stricter(terms: list[Any], number: int, literal: list[Any]) -> list[Any]:
+    """The terms of a condition with a literal more in one of them, as plain data."""
+    more = [[*term, literal] if at == number else term for at, term in enumerate(terms)]
+    plain: list[Any] = json.loads(json.dumps(more))
+    return plain
+
+
+def exact(
+    condition: Condition, number: int, literal: tuple[int, bool], table: Mapping[int, bool]
+) -> bool:
+    """Whether a condition with a literal more in one of its terms still decides every row of its cell."""
+    extra, want = literal
+
+    def true(row: int) -> bool:
+        kept = unpacked(row, condition.columns)
+        more = bool(row >> extra & 1) is want
+        return any(
+            holds(term, kept) and (more or at != number) for at, term in enumerate(condition.terms)
+        )
+
+    return all(true(row) is outcome for row, outcome in table.items())
+
+
+def test_blank_reasoning_is_not_taken_for_reasoning() -> None:
+    """What GLM-4.5 strips to nothing is kept: to ask for no reasoning at all would be too strict."""
+    data = written(program("glm4_5"))
+    told = json.dumps(data["conditions"])
+    strip = '["tuple", ["FilterUse", "strip", null]]'
+    assert strip in told
+    claim = {**data, "conditions": json.loads(told.replace(strip, '["tuple"]'))}
+    said = recheck_conditions(program("glm4_5"), claim)
+    assert said and all("does not hold, and text is kept" in one for one in said)
 
 
 def first(data: dict[str, Any]) -> int:

@@ -12,10 +12,24 @@ import pytest
 
 from templc.proof.certificate import certificate
 from templc.proof.recheck import recheck
+from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import Cell, Stability, prove
+from templc.verify.shapes import TOOLS
 from tests.stable_fuzz import search
 from tests.support.formats import FORMATS, option_sets, program
-from tests.support.proof_truth import CORE, SMALL, agreed, cell_errors, check, replays, sampled_by
+from tests.support.proof_truth import (
+    BLANK,
+    CORE,
+    SMALL,
+    agreed,
+    cell_errors,
+    check,
+    class_of,
+    generated,
+    replays,
+    sampled_by,
+    sampled_text,
+)
 
 # Proofs of these take seconds for each of many option values; `tests.prove_evidence` runs all of them.
 BIG = ("gemma4", "gemma4_e4b")
@@ -27,6 +41,11 @@ CASES = [
 ]
 SLOW = ("nemotron3_nano", "glm4_5")
 TINY = ("u", "a", "a.r", "t.id")
+# Formats that take white space, or line ends, off reasoning before they write it.
+STRIPPING = (
+    *("glm4_5", "glm4_6v", "kanana2_thinking", "qwen3_thinking", "qwen3_5", "qwen3_5_small"),
+    *("qwen3_no_thinking", "ernie4_5_vl"),
+)
 DEEP = ("qwen3", "kimi_k2", "deepseekv3")
 KNOWN: dict[tuple[str, str], Stability] = {}
 
@@ -61,6 +80,42 @@ def test_every_prediction_is_true_for_every_option(name: str, options: dict[str,
     assert cell_errors(stability, tally) == []
     if name not in SLOW:
         assert recheck(program(name), certificate(stability)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ("deepseekv3_2", "deepseekv4", "qwen3", "glm4_5", "olmo3_instruct")
+)
+def test_every_prediction_is_true_where_tools_are_given(name: str) -> None:
+    """A head may write them behind the system messages, so that one more of these changes what stands."""
+    renderer, [*_, tools] = class_of(name)(), TOOLS
+    stability = prove(program(name), tools=True)
+    tally = check(
+        stability,
+        generated(renderer, tools),
+        (*TINY, "s", "s.empty"),
+        old=2,
+        new=1,
+        sampled=lambda conversation: sampled_text(renderer, conversation, tools),
+    )
+    assert tally.wrong == []
+    assert tally.total > 50
+    assert cell_errors(stability, tally) == []
+
+
+BLANKS = [(name, options) for name in STRIPPING for options in option_sets(name)]
+
+
+@pytest.mark.parametrize(("name", "options"), BLANKS, ids=lambda found: str(found))
+def test_text_that_is_only_white_space_is_no_chance(name: str, options: dict[str, object]) -> None:
+    """Reasoning that a format strips to nothing is written as no reasoning is, so its loss changes no text."""
+    stability = proved(name, options)
+    tally = check(
+        stability, agreed(name, options), BLANK, old=2, new=1, sampled=sampled_by(name, options)
+    )
+    assert tally.wrong == []
+    assert tally.total > 50
+    assert cell_errors(stability, tally) == []
+    assert recheck_conditions(program(name), certificate(stability)) == []
 
 
 @pytest.mark.parametrize("name", DEEP)

@@ -21,8 +21,8 @@ Say = Iterator[str]
 class Asking:
     """`said`: what was asked in this way to answer: by the script, then yes. `fixed`: where there is no choice.
 
-    `meant`: what conditions ask, and which fields are empty. All else is chance: whether two texts are alike, whether
-    there is nothing but white space; `strict`: nothing is.
+    `meant`: what conditions ask, and which texts are empty, as they are or behind filters. All else is chance: whether
+    two texts are alike; `strict`: nothing is.
     `at`: where a message stands, as the truth of each fact about those before it.
     """
 
@@ -116,8 +116,7 @@ class Asking:
             signs = old[at : at + 1], new[at : at + 1]
             held = [self.holes.get(sign, ("", None, "")) for sign in signs]
             for sign, (who, value, default) in zip(signs, held, strict=True):
-                asked = self.wonder if value and value.filters else self.ask
-                if value and not asked(who, Test("truth", value)):
+                if value and not self.ask(who, Test("truth", value)):
                     old, new = old.replace(sign, default), new.replace(sign, default)
                     break
             else:

@@ -17,8 +17,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from templc.ir.interpret import message_rules
+from templc.model.expr import Test
 from templc.proof import representatives
-from templc.proof.classes import MessageClass
+from templc.proof.classes import MessageClass, roles_of
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
@@ -75,18 +77,25 @@ def _conditions(stability: Stability) -> Iterator[dict[str, Any]]:
 
 
 def _samples(machine: Machine) -> Iterator[str]:
-    """Messages of every class, one for each way that what is written of them is empty or alike."""
-    found: dict[object, str] = {}
-    for one in machine.classes:
-        values = machine.written(one.role)
-        for raw, message in one.examples:
+    """Messages of every class, one for each way that what is written of them is empty or alike.
+
+    What is read of no message tells no classes apart, but may be empty all the same: so messages are made anew.
+    """
+    rules = message_rules(machine.program.rules)
+    for role in roles_of(machine.program):
+        values, found = machine.written(role), dict[object, str]()
+        atoms = next(one.bits for one in machine.classes if one.role == role)
+        every = tuple(dict.fromkeys((*atoms, *(Test("truth", value) for value in values))))
+        for raw, message in representatives.candidates(rules, role, every, machine.settings):
             texts = [str(value_of(value, message, machine.settings, {})) for value in values]
             caller = [representatives.caller(message.caller_content)]
             answers = message.answered or message.caller_content
+            one = machine.class_of(message)
             key = (one, *map(bool, texts), *(texts.index(text) for text in texts))
             given = [*(caller if answers else ()), raw]
-            found.setdefault(key, json.dumps(given, ensure_ascii=False))
-    yield from dict.fromkeys(found.values())
+            if key not in found:
+                found[key] = json.dumps(given, ensure_ascii=False)
+        yield from found.values()
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:

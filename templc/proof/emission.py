@@ -9,7 +9,7 @@ can show that it differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -193,8 +193,12 @@ def _loop(op: Each, view: View) -> Iterator[Token]:
         case False:
             return
         case True:
-            yield from opening
-            yield Loop(view.owner, op.over, op.of, op.variable, (), do, between, (), op.ordered)
+            # What every item begins with stands in front of the list, and between two items: so it is known.
+            lead = do[:1] if isinstance(next(iter(do), None), Lit) else ()
+            between = joined((*between, *lead))
+            yield from (*opening, *lead)
+            rest = do[len(lead) :]
+            yield Loop(view.owner, op.over, op.of, op.variable, (), rest, between, (), op.ordered)
             yield from close
         case None:
             name = op.variable
@@ -260,6 +264,32 @@ def _shortened(first: str, second: str, left: list[Token], right: list[Token]) -
     else:
         return False
     return True
+
+
+def deciding(
+    old: Emission, new: Emission, kinds: Container[Kind], undecided: Callable[[Hole], bool]
+) -> frozenset[Hole] | None:
+    """The holes that make texts compare as one of some kinds by being empty; None where that cannot be.
+
+    undecided: whether a hole may be empty, as far as is known.
+    """
+    match = compare(old, new)
+    if match.kind != "unclear":
+        return frozenset() if match.kind in kinds else None
+    found: dict[Hole, frozenset[Hole]] = {}
+    for hole in match.rest:
+        if isinstance(hole, Hole) and undecided(hole):
+            less, other = (_emptied(text, hole) for text in (old, new))
+            more = deciding(less, other, kinds, undecided)
+            if more is not None:
+                found[hole] = more
+    return frozenset(found).union(*found.values()) if found else None
+
+
+def _emptied(emission: Emission, hole: Hole) -> Emission:
+    """The emission where there is nothing in a hole."""
+    blank = Lit(hole.default or "")
+    return joined(tuple(blank if token == hole else token for token in emission))
 
 
 def owned(emission: Emission, owner: str) -> Emission:

@@ -133,9 +133,13 @@ class Joint:
     ) -> Match:
         """An unclear match, which is a clash where an example shows that the texts differ."""
         differ = list(self._differ(sides, around))
+        names = [*map(_name, range(len(around) - 1)), _name(LAST)]
+        of = dict(zip(names, around, strict=True))
         if not differ or not all(differ):
-            names = [*map(_name, range(len(around) - 1)), _name(LAST)]
-            self.machine.want(match, dict(zip(names, around, strict=True)))
+            self.machine.want(match, of)
+        else:
+            old, new = (self._tokens(side) for side in sides)
+            self.machine.want_blank(old, new, of, "same", "longer")
         return Match("clash") if any(differ) else match
 
     def texts(
@@ -160,8 +164,9 @@ class Joint:
         old += [(machine.written_at_end("prompt", behind), None)] if prompted else []
         if added.answered:
             old.append((machine.sampled(added.classes[0], behind), 0))
-        # A head that reads all system messages may go on where nothing stands behind it.
+        # A head that ends with the system messages may go on where nothing stands behind it.
         stands = added.answered or not machine.silent(behind) or any(text for text, _ in old)
+        stands = stands or not machine.head_grows
         clash = stands and self.head_changes(behind, added.classes)
         new: list[Part] = []
         for number, (found, seen) in enumerate(zip(added.classes, added.seen, strict=True)):

@@ -99,6 +99,8 @@ class Alphabet:
         )
         texts = [machine.emission(found, past, future) for future in self.futures]
         given = tuple(compare(joined(prompt), text).kind for text in texts)
+        for text in (one for one, kind in zip(texts, given, strict=True) if kind == "unclear"):
+            machine.want_blank(joined(prompt), text, {"m": found}, "same", "longer")
         old = machine.kept(joined((*prompt, *machine.sampled(found, past))))
         return given, tuple(self._outcome(old, text, found) for text in texts)
 
@@ -138,6 +140,8 @@ def _settled(machine: Machine, old: Emission, new: Emission, found: MessageClass
     differ = [_differ(old, new, message, machine) for _, message in found.examples]
     if not differ or not all(differ):
         machine.want(match, {"m": found})
+    else:
+        machine.want_blank(old, new, {"m": found}, "same", "longer", "rest")
     return Match("clash") if any(differ) else Match("unclear")
 
 

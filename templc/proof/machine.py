@@ -15,6 +15,7 @@ the truth of every future fact. Everything here is a pure function of its argume
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from templc.ir import facts as rules
 from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
@@ -29,8 +30,8 @@ from templc.proof.atoms import (
     on_lead,
     truth,
 )
-from templc.proof.classes import Extra, MessageClass, class_of, message_classes
-from templc.proof.emission import Emission, Hole, Match, View, emit, without
+from templc.proof.classes import Extra, MessageClass, class_of, impossible, message_classes
+from templc.proof.emission import Emission, Hole, Kind, Match, View, deciding, emit, without
 from templc.proof.given import Given
 from templc.proof.values import Atom, Settings
 from templc.runtime.fold import PROMPT
@@ -207,6 +208,23 @@ class Machine:
                 if match.kind == "unclear" and atom not in found.bits:
                     self.wanted.add((found.role, atom))
 
+    def want_blank(
+        self, old: Emission, new: Emission, around: Mapping[str, MessageClass], *kinds: Kind
+    ) -> None:
+        """Note which texts of messages, by being empty, make two texts compare as one of some kinds.
+
+        That a message has nothing to write is no chance, as the likeness of two texts is: conditions speak of it.
+        """
+
+        def undecided(hole: Hole) -> bool:
+            found, atom = around.get(hole.owner), Test("truth", hole.value)
+            if found is None or hole.value.ref.scope != "message" or atom in found.bits:
+                return False
+            return not impossible({**found.bits, atom: False})
+
+        for hole in deciding(old, new, kinds, undecided) or ():
+            self.wanted.add((around[hole.owner].role, Test("truth", hole.value)))
+
     # what is written
 
     def kept(self, emission: Emission) -> Emission:
@@ -308,10 +326,21 @@ class Machine:
             if isinstance(op, When) and op.asks_systems and not seen:
                 return True
             if isinstance(op, Each) and op.over == "systems":
+                if seen and self.program.replacing:
+                    return True
                 blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
                 if any(emit(_moved(block, op.variable), view) for block in blocks):
                     return True
         return False
+
+    @cached_property
+    def head_grows(self) -> bool:
+        """Whether what the head writes of one more system message stands at its end, behind all that it writes else."""
+        head = self._given.ops(self.program.head)
+        asks = any(isinstance(op, When) and op.asks_systems for op in walk(head))
+        last = head[-1] if head else None
+        walks = isinstance(last, Each) and last.over == "systems" and not last.close
+        return walks and not asks and not self.program.replacing
 
     def silent(self, past: State) -> bool:
         """Whether no turn before this place can have written anything."""

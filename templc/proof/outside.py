@@ -126,6 +126,8 @@ class Outside(Asking):
 
     def grows(self) -> bool:
         """Whether one more system message adds to the end of the head."""
-        *_, last = self.ops_of(self.program.head, "") or (None,)
+        head = self.ops_of(self.program.head, "")
+        *_, last = head or (None,)
         loop = isinstance(last, Each) and last.over == "systems" and not last.close
-        return loop and not self.program.replacing
+        asks = any(isinstance(op, When) and op.asks_systems for op in walk(head))
+        return loop and not asks and not self.program.replacing

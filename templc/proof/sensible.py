@@ -63,7 +63,7 @@ def full(value: Value, left_out: Any, told: Mapping[Any, bool]) -> Iterator[bool
     plain, kind = Value(value.ref), emptied(value, told)
     for one, said in told.items():
         if is_truth(one, value.ref):
-            if emptied(one.value, told) == kind:
+            if emptied(one.value, told) in (kind, stricter(kind, said)):
                 yield said
             if said and value == plain and not of_nothing(one.value):
                 yield True
@@ -115,6 +115,12 @@ def emptied(value: Value, told: Mapping[Any, bool]) -> list[Any]:
     if kept and kept[-1][0] in STRIPS:
         kept[-1] = ("strip", "newlines" in kept[-1][0])
     return kept
+
+
+def stricter(kind: list[Any], said: bool) -> list[Any]:
+    """The filters for which an answer settles this one: line ends are white space, but not the other way."""
+    same = kind[-1:] == [("strip", said)]
+    return [*kind[:-1], ("strip", not said)] if same else kind
 
 
 def marks(question: Any, ref: Any) -> bool:

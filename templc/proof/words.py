@@ -20,6 +20,13 @@ _FIELDS = {
     "call_id": ("has a call id", "has no call id"),
 }
 
+# What a text is made of where a filter leaves nothing of it.
+_BLANK = {
+    f"{side}strip{what}": blank
+    for side in ("", "l", "r")
+    for what, blank in (("", "white space"), ("_newlines", "line ends"))
+}
+
 
 class Said(NamedTuple):
     """The words where something holds, and where it does not."""
@@ -84,8 +91,11 @@ def _test(test: expr.Test) -> Said:
     shown = f"`{'|'.join([name, *(use.name for use in value.filters)])}`"
     match test.kind:
         case "truth":
-            if not value.filters and name in _FIELDS:
+            blanks = [_BLANK.get(use.name, "") for use in value.filters]
+            if name in _FIELDS and not blanks:
                 return Said(*_FIELDS[name])
+            if name in _FIELDS and len(blanks) == 1 and blanks[0]:
+                return Said(*(f"{words} other than {blanks[0]}" for words in _FIELDS[name]))
             return Said(f"has text in {shown}", f"has no text in {shown}")
         case "is" if test.argument is None:
             return Said(f"is given without {name}", f"is given with {name}")

@@ -2,18 +2,24 @@
 
 Each turn is a prompt, ids that a model sampled, and the next message. Every program is given the same ids, reads the
 completion and makes the next prompt: templc by a trajectory, `renderers` by its bridge, the others by rendering anew.
-Times are medians over rounds measured one after the other; 1.0 is one render of the final conversation with templc.
+The scale is that of `compare`: 1.0 is what `tokenizers` takes to encode the finished text. Times are medians over
+rounds measured one after the other.
+
+A trajectory encodes little and reads much, so beside one render of the final conversation it looks the dearer, the
+faster text is encoded. So both are shown with the fast engine and with the tokenizer's own, and their ratio with each.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import templc
+from templc.runtime.codec import codec_of
 from tests.benchmarks.compare import Work, ratio
 from tests.support import vocabularies
 from tests.support.published import path_of
@@ -119,26 +125,54 @@ def _installed(name: str) -> Any:
         return None
 
 
+def with_engine(engine: str, template: str) -> Any:
+    """A renderer that encodes by the fast engine (`fast`) or the tokenizer's own (`own`), from the first text on."""
+    before = os.environ.get("TEMPLC_ENGINE")
+    os.environ["TEMPLC_ENGINE"] = engine
+    try:
+        hf = vocabularies.hf("qwen3", template)
+        renderer = templc.get_renderer("qwen3_instruct", hf)
+        print(f"{engine}: {codec_of(hf).engine()}")
+        return renderer
+    finally:
+        os.environ.pop("TEMPLC_ENGINE")
+        if before is not None:
+            os.environ["TEMPLC_ENGINE"] = before
+
+
+def shown(renderers: dict[str, Any], hf: Any, turns: int) -> str:
+    """A line for each program and engine."""
+    given = rollout(turns, renderers["own"])
+    finished = renderers["own"].render(given.messages)
+    final, rounds = list(finished), 9 if turns <= 8 else 3
+
+    def scale() -> None:
+        hf.backend_tokenizer.encode(finished.text, add_special_tokens=False)
+
+    lines = [f"{turns} turns, {len(final)} tokens"]
+    for engine, renderer in renderers.items():
+        assert trajectory(renderer, given) == final, engine
+        work: tuple[Work, Work] = (
+            lambda renderer=renderer: renderer.render(given.messages),  # type: ignore[misc]
+            lambda renderer=renderer: trajectory(renderer, given),  # type: ignore[misc]
+        )
+        render, rolled = (ratio(scale, one, rounds) for one in work)
+        lines.append(
+            f"    templc, {engine + ' engine':13}one render {render:.2f}, trajectory {rolled:.2f}, "
+            f"trajectory to render {ratio(*work, rounds):.2f}"
+        )
+    for name, other in programs(hf, given, final).items():
+        lines.append(f"    {name:21}{ratio(scale, other, rounds):.2f}")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print what each program takes."""
     template = path_of("Qwen-Qwen3-0.6B@a55ee1").read_text(encoding="utf-8")
+    renderers = {engine: with_engine(engine, template) for engine in ("fast", "own")}
     hf = vocabularies.hf("qwen3", template)
-    renderer = templc.get_renderer("qwen3_instruct", hf)
     for turns in [int(text) for text in sys.argv[1:]] or TURNS:
-        given = rollout(turns, renderer)
-        final = trajectory(renderer, given)
-        whole = renderer.render(given.messages)
-        assert list(whole) == final
-
-        def render(given: Rollout = given) -> Any:
-            return renderer.render(given.messages)
-
-        work = {"templc trajectory": lambda given=given: trajectory(renderer, given)}
-        work |= programs(hf, given, final)
-        rounds = 9 if turns <= 8 else 3
-        shown = {name: ratio(render, one, rounds) for name, one in work.items()}
-        cells = ", ".join(f"{name} {cost:.2f}" for name, cost in shown.items())
-        print(f"{turns:>4} turns, {len(final):>6} tokens: {cells}", flush=True)
+        print(shown(renderers, hf, turns), flush=True)
 
 
 if __name__ == "__main__":

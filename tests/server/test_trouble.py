@@ -85,6 +85,14 @@ def steps(folder: Path) -> list[str]:
     return (folder / "metrics.jsonl").read_text().splitlines()
 
 
+def go_on(server: Server, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The recipe in a process of its own, up to the second step of the run in a folder."""
+    where = {"--base-url": server.url, "--base-model": server.model, "--folder": folder}
+    size = {"--rank": 8, "--turns": PLAN.turns, "--group-size": PLAN.group_size, "--steps": 2}
+    recipe = module("multi_turn_rl", {**where, **size, "--warm-up": 0})
+    return subprocess.run(recipe, capture_output=True, text=True, timeout=240)
+
+
 def test_a_server_that_dies_ends_the_run_which_goes_on_with_the_next_server(
     service: Service, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,20 +119,7 @@ def test_a_server_that_dies_ends_the_run_which_goes_on_with_the_next_server(
     known = running(server.folder)
     assert known is not None
     try:
-        where = {
-            "--base-url": server.url,
-            "--base-model": server.model,
-            "--folder": tmp_path,
-            "--rank": 8,
-        }
-        size = {
-            "--turns": PLAN.turns,
-            "--group-size": PLAN.group_size,
-            "--steps": 2,
-            "--warm-up": 0,
-        }
-        recipe = module("multi_turn_rl", {**where, **size})
-        done = subprocess.run(recipe, capture_output=True, text=True, timeout=240)
+        done = go_on(server, tmp_path)
         assert done.returncode == 0, done.stderr
         rows = [json.loads(line) for line in steps(tmp_path)]
         assert [row["step"] for row in rows] == [0, 1] and steps(tmp_path)[:1] == first

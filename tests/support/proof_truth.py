@@ -24,16 +24,21 @@ from templc.proof.witness import Witness
 from templc.runtime import fold
 from templc.runtime.errors import TemplcError
 from templc.runtime.renderer import Renderer
+from templc.runtime.tools import read_tools
 from templc.verify import PublishedError, shapes
-from templc.verify.shapes import Shape
+from templc.verify.shapes import Shape, Tools
 from tests.support.formats import compilation, program, reference
 from tests.support.grown import Node, Raw, Render, Sampled, Tree
 
 SHAPES = (
     Shape("a.name", {"role": "assistant", "content": "a", "name": "n"}),
     Shape("u.response2", {"role": "user", "content": "<tool_response>\n\n</tool_response>"}),
+    Shape("a.r.blank", {"role": "assistant", "content": "a", "reasoning_content": " \n"}),
+    Shape("a.r.lines", {"role": "assistant", "content": "a", "reasoning_content": "\n\n"}),
+    Shape("a.blank", {"role": "assistant", "content": " \n"}),
     *shapes.SHAPES,
 )
+BLANK = ("u", "a", "a.c", "a.blank", "a.r", "a.r.blank", "a.r.lines")
 CORE = ("u", "a", "a.r", "a.rc", "a.name", "t.id", "u.response", "s", "s.empty", "a.r.space")
 SMALL = ("u", "a", "a.r", "a.rc", "t.id", "s")
 MORE = (*CORE, "a.empty", "a.think", "a.c", "a.c.blank", "a.space", "u.empty")
@@ -58,12 +63,12 @@ def interpreted(found: Program, options: Mapping[str, Any]) -> Render:
     return render
 
 
-def generated(renderer: Renderer) -> Render:
+def generated(renderer: Renderer, tools: Tools = None) -> Render:
     """Renders by a generated class; None where it refuses."""
 
     def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
         try:
-            return renderer.render_text(conversation, add_generation_prompt=prompt)
+            return renderer.render_text(conversation, tools=tools, add_generation_prompt=prompt)
         except TemplcError:
             return None
 
@@ -122,11 +127,14 @@ def sampled_by(name: str, options: Mapping[str, Any]) -> Sampled:
     return lambda conversation: sampled_text(renderer, conversation)
 
 
-def sampled_text(renderer: Renderer, conversation: Sequence[Raw]) -> str | None:
+def sampled_text(
+    renderer: Renderer, conversation: Sequence[Raw], tools: Tools = None
+) -> str | None:
     """What the model samples when its turn is the last message; None where the format refuses it."""
     try:
-        turns, _ = renderer.read(conversation, None)
-        pieces = fold.as_sampled(renderer, turns, None)
+        known = read_tools(tools)
+        turns, _ = renderer.read(conversation, known)
+        pieces = fold.as_sampled(renderer, turns, known)
     except TemplcError:
         return None
     last = len(conversation) - 1
