@@ -109,11 +109,33 @@ class Published:
         """
         if not messages:
             raise PublishedError("the conversation is empty", "ValueError")
+        return self.render_prepared(
+            self.prepared(messages),
+            tools=tools,
+            add_generation_prompt=add_generation_prompt,
+            **options,
+        )
+
+    def prepared(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What transformers hands to the template for these messages: each for itself, so they may be kept."""
+        steps = self._steps
+        found: list[dict[str, Any]] = steps.alias(steps.plain(steps.normalize(list(messages))))
+        return found
+
+    def render_prepared(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        **options: object,
+    ) -> str:
+        """`render` for what `prepared` gave, at least one message."""
         steps = self._steps
         variables = {
             **self._fixed,
             **(steps.plain(options) if options else {}),
-            "messages": steps.alias(steps.plain(steps.normalize(list(messages)))),
+            "messages": messages,
             "tools": None if tools is None else steps.plain(list(tools)),
             "add_generation_prompt": add_generation_prompt,
         }

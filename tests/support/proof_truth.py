@@ -121,6 +121,34 @@ def agreed(name: str, options: Mapping[str, Any]) -> Render:
     return render
 
 
+def published_alone(name: str, options: Mapping[str, Any]) -> Render:
+    """As `agreed`, without asking whether the generated class agrees; each message is prepared once."""
+    if not followed(name) or name in PROMPTED:
+        return agreed(name, options)
+    published = reference(name)
+    tools: dict[str, Any] = {"tools": []} if name in LISTED else {}
+    known: dict[int, tuple[Raw, dict[str, Any]]] = {}
+
+    def prepared(message: Raw) -> dict[str, Any]:
+        # The message is kept too, so that no other one gets its id.
+        found = known.get(id(message))
+        if found is None:
+            if len(known) > 1000:
+                known.clear()
+            found = known[id(message)] = (message, published.prepared([message])[0])
+        return found[1]
+
+    def render(conversation: Sequence[Raw], prompt: bool) -> str | None:
+        try:
+            return published.render_prepared(
+                list(map(prepared, conversation)), add_generation_prompt=prompt, **tools, **options
+            )
+        except PublishedError:
+            return None
+
+    return render
+
+
 def sampled_by(name: str, options: Mapping[str, Any]) -> Sampled:
     """What the generated class says that the model samples."""
     renderer = class_of(name)(**options)
