@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ from templc.cli.console import progress
 from templc.proof.stability import Stability, prove
 from templc.workers import finished
 from tests.support.formats import FORMATS, MISSION, program
-from tests.support.grown import Node, Render, Tree
+from tests.support.grown import Node, Raw, Render, Tree
 from tests.support.proof_truth import agreed, published_alone
 from tests.support.strategies import (
     Allow,
@@ -65,6 +65,17 @@ class Tally:
     draws: int = 0
 
 
+class Broken(NamedTuple):
+    """A conversation whose last message changes what stands before it, where that was called stable.
+
+    verdict: of the cell; where that is not `stable`, it is the exact answer that was wrong.
+    """
+
+    place: tuple[str, str]
+    messages: tuple[Raw, ...]
+    verdict: str
+
+
 def search(name: str, options: Mapping[str, Any], examples: int) -> Tally:
     """Try this many conversations; AssertionError with a smallest one where a verdict is false.
 
@@ -98,8 +109,10 @@ def _batch(
     def each(messages: Messages, others: Messages, mixing: int) -> None:
         tree = Tree(stability, renders[0], [*messages, *others])
         tally.draws += 1
-        for old, new in _grown(tree, len(messages), random.Random(mixing)):
-            _hold(stability, renders[1], old, new, tally)
+        pairs = _grown(tree, len(messages), random.Random(mixing))
+        found = (_broken(stability, renders[1], old, new, tally) for old, new in pairs)
+        broken = next(filter(None, found), None)
+        assert broken is None, _smallest(broken, stability, renders)
 
     each()
 
@@ -123,24 +136,38 @@ def _grown(tree: Tree, drawn: int, dice: random.Random) -> Iterator[tuple[Node, 
             return
 
 
-def _hold(stability: Stability, truth: Render, old: Node, new: Node, tally: Tally) -> None:
-    """Hold the verdict of the cell and the exact answer against the two renders.
+def _broken(
+    stability: Stability, truth: Render, old: Node, new: Node, tally: Tally
+) -> Broken | None:
+    """What the verdict of the cell, or the exact answer, says wrongly of two renders.
 
     truth: the render where the format agrees with its template; only what is broken asks for it.
     """
     size = len(old.raw)
     first, whole = (old.text(), new.text()) if size else (None, None)
     if first is None or whole is None:
-        return
-    said = stability.kept(new.word, size)
+        return None
     cell = stability.at(new.word[size - 1].role, new.word[size].role)
     tally.conversations += 1
     tally.stable += cell.verdict == "stable"
-    kept = whole.startswith(first)
-    if kept or truth(old.raw, False) is None or truth(new.raw, False) is None:
-        return
-    assert cell.verdict != "stable", (cell.place, new.raw)
-    assert not said, ("decided to be stable", cell.place, new.raw)
+    if whole.startswith(first):
+        return None
+    wrong = cell.verdict == "stable" or stability.kept(new.word, size)
+    if not wrong or truth(old.raw, False) is None or truth(new.raw, False) is None:
+        return None
+    return Broken(cell.place, new.raw, cell.verdict)
+
+
+def _smallest(broken: Broken, stability: Stability, renders: tuple[Render, Render]) -> Broken:
+    """Hypothesis makes the messages small; which of them are needed is found by leaving out one after the other."""
+    at = 0
+    while at < len(broken.messages):
+        fewer = (*broken.messages[:at], *broken.messages[at + 1 :])
+        nodes = Tree(stability, renders[0], fewer).path(range(len(fewer)))
+        whole = len(nodes) > len(fewer) > 1
+        less = whole and _broken(stability, renders[1], nodes[-2], nodes[-1], Tally())
+        broken, at = (less, 0) if less else (broken, at + 1)
+    return broken
 
 
 def _searched(job: tuple[str, int]) -> tuple[str, Tally | None, str, float]:

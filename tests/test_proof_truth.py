@@ -161,7 +161,7 @@ def test_a_random_conversation_breaks_a_false_verdict(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Stability, "at", lied)
     with pytest.raises(AssertionError) as found:
         search("qwen3_instruct", {}, 2_000)
-    place, messages = found.value.args[0]
+    place, messages, _ = found.value.args[0]
     assert place == ("tool", "tool")
     assert len(messages) <= 4 and all(not message.get("content") for message in messages)
 
