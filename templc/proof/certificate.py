@@ -40,6 +40,7 @@ def certificate(stability: Stability) -> dict[str, Any]:
             if machine.admits(past, one):
                 into.setdefault(machine.after(past, one), []).append((past, one))
     cells = [cell.place for cell in stability.cells if cell.verdict in ("stable", "refused")]
+    conditions = list(_conditions(stability))
     return {
         "version": VERSION,
         "format": program.format,
@@ -56,8 +57,8 @@ def certificate(stability: Stability) -> dict[str, Any]:
             }
             for place in cells
         ],
-        "conditions": list(_conditions(stability)),
-        "samples": list(_samples(machine)),
+        "conditions": conditions,
+        "samples": list(_samples(machine)) if conditions else [],
     }
 
 
