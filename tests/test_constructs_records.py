@@ -6,11 +6,13 @@ is in `tests/cases`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from templc.cli.failures import InputError
 from templc.cli.inputs import option_values
 from templc.demo import vocabulary
 from templc.ir.settings import telling
@@ -175,7 +177,29 @@ def test_records_on_the_command_line(tmp_path: Path) -> None:
     assert option_values(known, ['documents=[{"a": 1}]']) == {"documents": [{"a": 1}]}
     (tmp_path / "d.json").write_text('[{"a": 2}]')
     assert option_values(known, [f"documents=@{tmp_path / 'd.json'}"]) == {"documents": [{"a": 2}]}
-    assert option_values(known, ["documents=much"]) == {"documents": "much"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("much", "the option `documents` is not JSON: expecting value"),
+        ('[{"text": 1]', "the option `documents` is not JSON: expecting ',' delimiter"),
+        ("@open.json", "open.json:1:6: not JSON"),
+        ("@lines.json", "lines.json:2:1: not JSON: extra data"),
+        ("@empty.json", "empty.json is empty"),
+    ],
+)
+def test_what_is_no_json_says_what_records_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, held in (("open", '[{"a"'), ("lines", '{"a": 1}\n{"a": 1}'), ("empty", "")):
+        Path(f"{name}.json").write_text(held)
+    known = {"documents": Option("records", (), fields=("title", "text"), optional=("title",))}
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        option_values(known, [f"documents={given}"])
+    cure = "give JSON, or @FILE with it: list of records with title (optional), text"
+    assert caught.value.help == cure
 
 
 CONTROLS = """\
