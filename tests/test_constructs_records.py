@@ -229,6 +229,7 @@ def test_a_record_is_asked_for_its_keys_and_written_whole(controls: Any, wanted:
 @pytest.mark.parametrize(
     ("value", "message", "cure"),
     [
+        ((), "the option `controls` is no mapping", "some of length, sources"),
         (["sources"], "the option `controls` is no mapping", "some of length, sources"),
         ({"source": True}, "the option `controls` has `source`", "some of length, sources"),
         ({"sources": {1}}, "the option `controls` cannot be written as JSON", "lists and mappings"),
@@ -239,6 +240,14 @@ def test_what_is_no_such_mapping_is_refused(value: Any, message: str, cure: str)
     with pytest.raises(OptionError) as caught:
         made(CONTROLS, controls=value)
     assert message in str(caught.value) and cure in caught.value.help
+
+
+def test_a_record_that_is_empty_is_written_as_one() -> None:
+    always = CONTROLS.replace(
+        '{when: controls, then: "${controls|json}"}', '"${controls|json_compact}"'
+    )
+    for one in (*made(always), *made(always, controls={})):
+        assert one.render_text([USER], add_generation_prompt=True) == "<u>A{}"
 
 
 def test_a_record_counts_with_each_key_that_is_asked_for_and_with_all() -> None:

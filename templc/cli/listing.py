@@ -77,7 +77,7 @@ def _document(format: type[Renderer]) -> dict[str, Any]:
             {
                 "name": name,
                 "type": option.type,
-                "default": option.default,
+                "default": {} if option.type == "record" else option.default,
                 "values": list(option.values),
                 **({"fields": list(option.fields)} if option.fields else {}),
                 **({"optional": list(option.optional)} if option.optional else {}),

@@ -62,7 +62,10 @@ def checked(
     as_template: bool = False,
 ) -> dict[str, Value]:
     """All options of a format with their values; OptionError for an unknown name or a value of another type."""
-    values: dict[str, Value] = {name: option.default for name, option in known.items()}
+    values: dict[str, Value] = {
+        name: Record({}, 0) if option.type == "record" else option.default
+        for name, option in known.items()
+    }
     for name, value in given.items():
         if name not in known:
             refuse_argument(name)

@@ -63,18 +63,16 @@ def read_records(
 
 def read_record(
     option: str, keys: Sequence[str], value: object, *, as_template: bool = False
-) -> Record | tuple[()]:
-    """One mapping with some of these keys, copied; nothing where it is empty."""
+) -> Record:
+    """One mapping with some of these keys, copied."""
     cure = f"give a mapping with some of {', '.join(keys)}"
     if not isinstance(value, Mapping):
-        if isinstance(value, tuple) and not value:
-            return ()
         raise OptionError(f"the option `{option}` is no mapping", help=cure)
     found = _copied(value, 0, f"the option `{option}`")
     for key in found:
         if key not in keys and not as_template:
             raise OptionError(f"the option `{option}` has `{key}`", help=cure)
-    return found or ()
+    return found
 
 
 def _record(option: str, value: object, number: int) -> Record:
