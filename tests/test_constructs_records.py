@@ -6,6 +6,8 @@ is in `tests/cases`.
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from templc.proof.recheck import recheck
 from templc.proof.stability import prove
 from templc.runtime.errors import OptionError, UnstableExtension
 from templc.runtime.options import Option
+from templc.runtime.records import Record
 from templc.source.span import Source
 from tests.support.small import HEAD, USER, made, text
 
@@ -114,6 +117,13 @@ def test_records_stay_what_they_were() -> None:
     renderer, _ = made(DOCUMENTS, documents=given)
     given[0]["text"] = "two"
     assert renderer.render_text([USER]) == "[0:1=one]<u>A"
+    held: Any = renderer.documents[0]  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="never changed"):
+        held["text"] = "two"
+    with pytest.raises(TypeError, match="never changed"):
+        held.update(text="two")
+    for again in (copy.deepcopy(held), pickle.loads(pickle.dumps(held))):
+        assert (again, again.number, type(again)) == (held, "0", Record)
 
 
 @pytest.mark.parametrize(

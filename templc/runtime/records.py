@@ -16,8 +16,12 @@ from templc.runtime.errors import OptionError
 SHAPE = 'a list of mappings, such as [{"title": "...", "text": "..."}]'
 
 
+def _fixed(self: object, *_: object, **__: object) -> Any:
+    raise TypeError("a record is never changed: make a renderer with another one")
+
+
 class Record(dict[str, Any]):
-    """One record; `number` is its place in the list, from "0" on."""
+    """One record, which is never changed; `number` is its place in the list, from "0" on."""
 
     number: str
 
@@ -25,8 +29,13 @@ class Record(dict[str, Any]):
         super().__init__(given)
         self.number = str(number)
 
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _fixed
+
+    def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Any], int]]:
+        return Record, (dict(self), int(self.number))
+
     def __hash__(self) -> int:  # type: ignore[override]
-        """Records are never changed, so that what depends on them can be kept."""
+        """What depends on records can be kept, for they are never changed."""
         return hash(json.dumps(self, sort_keys=True))
 
     def has(self, name: str) -> bool:
