@@ -133,6 +133,7 @@ def test_records_stay_what_they_were() -> None:
         (None, "is None", "leave it out"),
         (["a text"], "record 0 of `documents` is no mapping", "a list of mappings"),
         ([{"doc_id": 1, "text": object()}], "cannot be written as JSON", "lists and mappings"),
+        ([{"text": {1: "a", "1": "b"}}], "cannot be written as JSON", "each key once"),
         ([{"text": "x"}], "record 0 of `documents` has no `doc_id`", "`doc_id`, `text`"),
         ([{"doc_id": 1, "text": None}], "has no `text`", "each record has"),
         ([{"doc_id": 1, "text": ["x"]}], "`text` of record 0 of `documents` is no text", "a text"),

@@ -92,12 +92,21 @@ def _record(option: str, value: object, number: int) -> Record:
 
 def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
     try:
-        return Record(json.loads(json.dumps(dict(value))), number)
+        found = json.loads(json.dumps(dict(value)), object_pairs_hook=_each_once)
+        return Record(found, number)
     except (TypeError, ValueError, RecursionError):
         raise OptionError(
             f"{which} cannot be written as JSON",
-            help="texts, numbers, true, false, None, and lists and mappings of them",
+            help="texts, numbers, true, false, None, and lists and mappings of them, each key once",
         ) from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping, none of whose keys are written alike, as 1 and "1" are: one of them would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: Record) -> None:
