@@ -94,7 +94,7 @@ class Granite31(Renderer):
     }
     past_type = Past
     documents: tuple[Record, ...]
-    controls: Record | tuple[()]
+    controls: Record
     now: str
 
     def head(self, out: Writer) -> None:  # line 24

@@ -92,7 +92,7 @@ class Granite33(Renderer):
     }
     past_type = Past
     documents: tuple[Record, ...]
-    controls: Record | tuple[()]
+    controls: Record
     now: str
     thinking: bool
 

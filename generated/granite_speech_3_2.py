@@ -94,7 +94,7 @@ class GraniteSpeech32(Renderer):
     }
     past_type = Past
     documents: tuple[Record, ...]
-    controls: Record | tuple[()]
+    controls: Record
     now: str
     thinking: bool
 

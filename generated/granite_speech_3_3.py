@@ -101,7 +101,7 @@ class GraniteSpeech33(Renderer):
     }
     past_type = Past
     documents: tuple[Record, ...]
-    controls: Record | tuple[()]
+    controls: Record
     now: str
     thinking: bool
 

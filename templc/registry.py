@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from templc.runtime.errors import FormatError
+from templc.runtime.options import checked
 from templc.runtime.renderer import Renderer
 from templc.runtime.stability import StabilityTable
 from templc.runtime.trajectory import Trajectory
@@ -127,7 +128,7 @@ def stability_of(renderer: Renderer) -> StabilityTable:
 
 
 def _stored(renderer: Renderer) -> StabilityTable | None:
-    defaults = {name: option.default for name, option in renderer.known_options.items()}
+    defaults = checked(renderer.info.name, renderer.known_options, {})
     if renderer.program is not None or renderer.options != defaults:
         return None
     path = Path(str(generated().__file__)).parent / f"{renderer.info.name}.json"

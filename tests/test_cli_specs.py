@@ -214,6 +214,11 @@ def test_stages_say_where_things_come_from(run: Run) -> None:
     assert any(isinstance(node, ast.ClassDef) for node in ast.parse(python).body)
 
 
+def test_stages_name_the_records_that_a_loop_walks(run: Run) -> None:
+    for stage in ("model", "ir"):
+        assert "each document in documents " in run("show", "--stage", stage, "granite_3_1").out
+
+
 def test_a_stage_that_is_not_reached_gives_the_problems(run: Run) -> None:
     run("new", "mine")
     edit("specs/mine.yaml", "${content}", "${contnt}")

@@ -6,11 +6,15 @@ is in `tests/cases`.
 
 from __future__ import annotations
 
+import copy
+import pickle
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from templc.cli.failures import InputError
 from templc.cli.inputs import option_values
 from templc.demo import vocabulary
 from templc.ir.settings import telling
@@ -20,6 +24,7 @@ from templc.proof.recheck import recheck
 from templc.proof.stability import prove
 from templc.runtime.errors import OptionError, UnstableExtension
 from templc.runtime.options import Option
+from templc.runtime.records import Record
 from templc.source.span import Source
 from tests.support.small import HEAD, USER, made, text
 
@@ -112,6 +117,13 @@ def test_records_stay_what_they_were() -> None:
     renderer, _ = made(DOCUMENTS, documents=given)
     given[0]["text"] = "two"
     assert renderer.render_text([USER]) == "[0:1=one]<u>A"
+    held: Any = renderer.documents[0]  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="never changed"):
+        held["text"] = "two"
+    with pytest.raises(TypeError, match="never changed"):
+        held.update(text="two")
+    for again in (copy.deepcopy(held), pickle.loads(pickle.dumps(held))):
+        assert (again, again.number, type(again)) == (held, "0", Record)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +133,7 @@ def test_records_stay_what_they_were() -> None:
         (None, "is None", "leave it out"),
         (["a text"], "record 0 of `documents` is no mapping", "a list of mappings"),
         ([{"doc_id": 1, "text": object()}], "cannot be written as JSON", "lists and mappings"),
+        ([{"text": {1: "a", "1": "b"}}], "cannot be written as JSON", "each key once"),
         ([{"text": "x"}], "record 0 of `documents` has no `doc_id`", "`doc_id`, `text`"),
         ([{"doc_id": 1, "text": None}], "has no `text`", "each record has"),
         ([{"doc_id": 1, "text": ["x"]}], "`text` of record 0 of `documents` is no text", "a text"),
@@ -175,7 +188,29 @@ def test_records_on_the_command_line(tmp_path: Path) -> None:
     assert option_values(known, ['documents=[{"a": 1}]']) == {"documents": [{"a": 1}]}
     (tmp_path / "d.json").write_text('[{"a": 2}]')
     assert option_values(known, [f"documents=@{tmp_path / 'd.json'}"]) == {"documents": [{"a": 2}]}
-    assert option_values(known, ["documents=much"]) == {"documents": "much"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("much", "the option `documents` is not JSON: expecting value"),
+        ('[{"text": 1]', "the option `documents` is not JSON: expecting ',' delimiter"),
+        ("@open.json", "open.json:1:6: not JSON"),
+        ("@lines.json", "lines.json:2:1: not JSON: extra data"),
+        ("@empty.json", "empty.json is empty"),
+    ],
+)
+def test_what_is_no_json_says_what_records_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, held in (("open", '[{"a"'), ("lines", '{"a": 1}\n{"a": 1}'), ("empty", "")):
+        Path(f"{name}.json").write_text(held)
+    known = {"documents": Option("records", (), fields=("title", "text"), optional=("title",))}
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        option_values(known, [f"documents={given}"])
+    cure = "give JSON, or @FILE with it: list of records with title (optional), text"
+    assert caught.value.help == cure
 
 
 CONTROLS = """\
@@ -205,6 +240,7 @@ def test_a_record_is_asked_for_its_keys_and_written_whole(controls: Any, wanted:
 @pytest.mark.parametrize(
     ("value", "message", "cure"),
     [
+        ((), "the option `controls` is no mapping", "some of length, sources"),
         (["sources"], "the option `controls` is no mapping", "some of length, sources"),
         ({"source": True}, "the option `controls` has `source`", "some of length, sources"),
         ({"sources": {1}}, "the option `controls` cannot be written as JSON", "lists and mappings"),
@@ -215,6 +251,14 @@ def test_what_is_no_such_mapping_is_refused(value: Any, message: str, cure: str)
     with pytest.raises(OptionError) as caught:
         made(CONTROLS, controls=value)
     assert message in str(caught.value) and cure in caught.value.help
+
+
+def test_a_record_that_is_empty_is_written_as_one() -> None:
+    always = CONTROLS.replace(
+        '{when: controls, then: "${controls|json}"}', '"${controls|json_compact}"'
+    )
+    for one in (*made(always), *made(always, controls={})):
+        assert one.render_text([USER], add_generation_prompt=True) == "<u>A{}"
 
 
 def test_a_record_counts_with_each_key_that_is_asked_for_and_with_all() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from templc.pages import gallery, page
 from templc.pages.page import plain
-from templc.registry import list_formats
+from templc.registry import list_formats, renderer_class
 from tests.support.cli import Run, runner
 
 
@@ -79,3 +80,21 @@ def test_diff_of_formats_that_write_otherwise(run: Run) -> None:
     done = run("diff", "chatml", "openbuddy")
     assert "--- chatml: plain\n+++ openbuddy: plain\n" in done.out
     assert "+<|role|>user<|says|>What is the capital of France?<|end|>" in done.out
+
+
+def test_lists_and_pages_say_alike_what_an_option_takes(run: Run) -> None:
+    found = {
+        name: renderer_class(name).known_options
+        for name in ("jamba", "granite_3_1", "command_a_plus")
+    }
+    told = [option.takes for options in found.values() for option in options.values()]
+    assert "list of records with title (optional), text" in told
+    assert "mapping with some of citations, hallucinations, length, originality" in told
+    assert "none | low | medium | high" in told
+    for name, options in found.items():
+        listed = " ".join(run("list", name).out.split())
+        written = page(name)
+        for key, option in options.items():
+            assert f"{key} ({option.takes}, " in listed
+            assert f"| `{key}` | {plain(option.takes)} |" in written
+    assert json.loads(run("list", "jamba", "--json").out)[0]["options"][0]["optional"] == ["title"]

@@ -10,7 +10,10 @@ import yaml
 
 from templc.pipeline import compile_source
 from templc.problems.problem import Problems
+from templc.proof.certificate import certificate
 from templc.proof.demands import check_demands
+from templc.proof.recheck import recheck
+from templc.proof.recheck_if import recheck_conditions
 from templc.proof.stability import Stability, prove
 from templc.source.span import Source
 from tests.benchmarks.proof_growth import on_later
@@ -86,6 +89,50 @@ def test_the_finish_is_what_the_next_opener_writes() -> None:
     found = verdicts(prove(program("deepseekv3")))
     assert ("tool", "assistant") not in found
     assert found["tool", "user"] == found["tool", "tool"] == "never"
+
+
+HOISTED = """\
+format: small
+title: A small format
+reference: {note: none is published}
+specials: ["<|im_end|>"]
+stop: ["<|im_end|>"]
+head: HEAD
+roles:
+  system: {at: head, later: hoist}
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+BLANK = "stable if the appended message has no content other than white space"
+BOTH = BLANK.replace("if", "if no user or assistant message came before and")
+
+
+@pytest.mark.parametrize(
+    ("head", "verdict"),
+    [
+        ('["X", SAME]', "stable if no user or assistant message came before"),
+        # one more message stands in the middle of what is written
+        ('[{each: s in systems, do: "[${s.content}]"}, "X", SAME]', "never"),
+        ('[{each: s in systems, do: "${s.content|strip}"}, "X", SAME]', BOTH),
+        ('["X", {each: s in systems, do: "${s.content|strip}", close: "."}, SAME]', BOTH),
+        ('["X", {each: s in systems, do: "${s.content|strip}", close: "."}]', BLANK),
+    ],
+)
+def test_a_head_grows_at_its_end_where_nothing_before_it_changes(head: str, verdict: str) -> None:
+    same = '{each: s in systems, do: "(${s.content})"}'
+    found = compile_source(
+        Source("small.yaml", HOISTED.replace("HEAD", head.replace("SAME", same)))
+    )
+    table = prove(found.checked())
+    assert verdicts(table)["system", "system"] == verdict
+    data = json.loads(json.dumps(certificate(table)))
+    assert recheck(found.checked(), data) == []
+    assert recheck_conditions(found.checked(), data) == []
+    for one in data["conditions"]:
+        for less in range(len(one["terms"][0])):
+            terms = [one["terms"][0][:less] + one["terms"][0][less + 1 :]]
+            claim = {**data, "conditions": [{**one, "terms": terms}]}
+            assert recheck_conditions(found.checked(), claim) != []
 
 
 def test_a_witness_is_the_shortest_and_laid_out() -> None:

@@ -125,6 +125,17 @@ def test_options_belong_to_the_renderer(call: str) -> None:
     assert caught.value.help == "did you mean `tools`?"
 
 
+def test_how_a_renderer_treats_its_input_is_said_when_it_is_made() -> None:
+    renderer = templc.get_renderer("granite_4")
+    for name in ("unsupported", "content_specials"):
+        with pytest.raises(OptionError, match=f"`{name}` is given when the renderer") as caught:
+            renderer.render([USER], **{name: "x"})  # type: ignore[arg-type]
+        assert caught.value.help == f'get_renderer("granite_4", {name}=...)'
+    with pytest.raises(OptionError, match="extend takes no `tools`") as caught:
+        renderer.extend([], [USER], tools=[])  # type: ignore[call-arg, arg-type]
+    assert caught.value.help == "render takes it: renderer.render(messages, tools=...)"
+
+
 @pytest.mark.parametrize(
     ("value", "cure"),
     [

@@ -15,7 +15,7 @@ import click
 from templc.cli.cells import Cell, cells_of, piece_cells, roles_of
 from templc.cli.console import note, tell_warnings
 from templc.cli.formats import class_of
-from templc.cli.inputs import option_values, read_chat, read_tools
+from templc.cli.inputs import OPTION_HELP, option_values, read_chat, read_tools
 from templc.cli.vocabulary import Chosen, chosen
 from templc.runtime.errors import MessageError, TokenizerError
 from templc.runtime.pieces import text_of
@@ -141,7 +141,7 @@ _OPTIONS = (
         "options",
         metavar="NAME=VALUE",
         multiple=True,
-        help="Set an option of the format.",
+        help=OPTION_HELP,
     ),
     click.option(
         "--unsupported",

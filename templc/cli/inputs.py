@@ -16,6 +16,7 @@ from templc.cli.failures import InputError
 from templc.runtime.options import Option
 
 SHAPE = 'give [{"role": "user", "content": "..."}, ...] or {"messages": [...]}'
+OPTION_HELP = "Set an option of the format; a list of records is JSON, or @FILE."
 _WORDS = {"true": True, "false": False}
 
 
@@ -63,39 +64,44 @@ def option_values(known: Mapping[str, Option], pairs: Sequence[str]) -> dict[str
         name, equals, text = pair.partition("=")
         if not equals:
             raise InputError(f"the option `{pair}` has no value", help=f"write -o {pair}=VALUE")
-        values[name] = _option_value(known[name].type if name in known else "", text)
+        values[name] = _option_value(name, known[name], text) if name in known else text
     return values
 
 
-def _option_value(kind: str, text: str) -> object:
-    """A value of this type where the text is one; else the text, which is refused where it is used."""
+def _option_value(name: str, option: Option, text: str) -> object:
+    """A value of its type where the text is one; else the text, which is refused where it is used."""
+    kind = option.type
     if kind == "bool":
         return _WORDS.get(text.lower(), text)
     if kind == "list":
         return [one.strip() for one in text.split(",") if one.strip()]
     if kind in ("record", "records"):
-        return _json_in(text[1:])[1] if text.startswith("@") else _records(text)
+        return _records(name, option, text)
     return int(text) if kind == "int" and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 
 
-def _records(text: str) -> object:
-    """What JSON text means; the text itself, which is refused where it is used, where it is none."""
+def _records(name: str, option: Option, text: str) -> object:
+    """What JSON text means, or the JSON in the file of `@FILE`."""
+    cure = f"give JSON, or @FILE with it: {option.takes}"
+    if text.startswith("@"):
+        return _json_in(text[1:], cure)[1]
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    except (ValueError, RecursionError) as error:
+        why = _lowered(str(error))
+        raise InputError(f"the option `{name}` is not JSON: {why}", help=cure) from None
 
 
-def _json_in(path: str) -> tuple[str, Any]:
+def _json_in(path: str, cure: str = SHAPE) -> tuple[str, Any]:
     name = "standard input" if path == "-" else path
-    text = _decoded(_bytes(path), name)
+    text = _decoded(_bytes(path), name, f"JSON text: {cure}")
     if not text.strip():
-        raise InputError(f"{name} is empty", help=SHAPE)
+        raise InputError(f"{name} is empty", help=cure)
     try:
         return name, json.loads(text)
     except json.JSONDecodeError as error:
         why = f"{name}:{error.lineno}:{error.colno}: not JSON: {_lowered(error.msg)}"
-        raise InputError(why, help=_json_cure(text)) from None
+        raise InputError(why, help=_json_cure(text) if cure == SHAPE else cure) from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{name} cannot be read as JSON: {_lowered(str(error))}") from None
 
@@ -119,7 +125,7 @@ def _bytes(path: str) -> bytes:
         ) from None
 
 
-def _decoded(data: bytes, name: str, what: str = f"JSON text: {SHAPE}") -> str:
+def _decoded(data: bytes, name: str, what: str) -> str:
     if b"\0" in data[:4096]:
         raise InputError(f"{name} is a binary file", help=f"it must be UTF-8, with {what}")
     try:

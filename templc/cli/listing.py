@@ -77,9 +77,10 @@ def _document(format: type[Renderer]) -> dict[str, Any]:
             {
                 "name": name,
                 "type": option.type,
-                "default": option.default,
+                "default": {} if option.type == "record" else option.default,
                 "values": list(option.values),
                 **({"fields": list(option.fields)} if option.fields else {}),
+                **({"optional": list(option.optional)} if option.optional else {}),
                 "doc": option.doc,
             }
             for name, option in format.known_options.items()
@@ -123,17 +124,8 @@ def _rows(format: type[Renderer]) -> Iterator[tuple[str, Sequence[str]]]:
         yield "follows", ["no published template"]
 
 
-def _records(option: Option) -> str:
-    keys = option.fields or option.values
-    return f"{option.type} with {', '.join(keys)}" if keys else option.type
-
-
 def _option(name: str, option: Option) -> str:
     """`enable_thinking (bool, unset)`."""
-    kind = " | ".join(option.values) or option.type
-    if option.type == "list":
-        return f"{name} (list of {', '.join(option.values)}, default none)"
-    if option.type in ("record", "records"):
-        return f"{name} ({_records(option)}, default none)"
     default = str(option.default).lower() if isinstance(option.default, bool) else option.default
-    return f"{name} ({kind}, {'unset' if default is None else f'default {default}'})"
+    told = "unset" if default is None else f"default {'none' if default == () else default}"
+    return f"{name} ({option.takes}, {told})"

@@ -10,7 +10,7 @@ import click
 
 from templc.cli.console import colored, paint
 from templc.cli.failures import FINDING, InputError
-from templc.cli.inputs import option_values
+from templc.cli.inputs import OPTION_HELP, option_values
 from templc.cli.proved import compiled, prove_all, recheck_all
 from templc.cli.token_level import TokenLevel
 from templc.ir.interpret import runtime_options
@@ -43,7 +43,7 @@ _STYLES = {"stable": "green", "never": "red", "if": "yellow", "refused": "dim"}
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the format.",
+    help=OPTION_HELP,
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Cells, conditions, reasons and witnesses as JSON."

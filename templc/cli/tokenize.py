@@ -15,7 +15,7 @@ import click
 
 from templc.cli.console import is_terminal, note
 from templc.cli.formats import class_of
-from templc.cli.inputs import option_values
+from templc.cli.inputs import OPTION_HELP, option_values
 from templc.cli.vocabulary import chosen
 from templc.data.counts import report
 from templc.data.files import inputs, pyarrow
@@ -49,9 +49,7 @@ Killed, the same command goes on where it stopped. Exit status: 0 success, 1 row
     metavar="T",
     help="As for `templc render`; without it, the demo vocabulary that fits.",
 )
-@click.option(
-    "--option", "options", metavar="NAME=VALUE", multiple=True, help="Set an option of the format."
-)
+@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help=OPTION_HELP)
 @click.option(
     "--messages",
     default="",

@@ -103,7 +103,7 @@ _KINDS = {
     "bool": "bool",
     "int": "int",
     "list": "tuple[str, ...]",
-    "record": "Record | tuple[()]",
+    "record": "Record",
     "records": "tuple[Record, ...]",
 }
 

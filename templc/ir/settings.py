@@ -61,7 +61,7 @@ def said(program: Program, options: Mapping[str, object]) -> list[str]:
     return [
         f"with {name}" if kinds[name] == "records" else f"{name}={value}"
         for name, value in told
-        if value not in (None, ())
+        if value not in (None, (), {})
     ]
 
 

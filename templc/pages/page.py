@@ -14,7 +14,6 @@ from templc.pipeline import compile_path, spec_folder
 from templc.proof.stability import prove
 from templc.recognise import measured
 from templc.registry import renderer_class
-from templc.runtime.options import Option
 from templc.runtime.renderer import Renderer
 
 _FENCE = "~~~~"
@@ -61,22 +60,12 @@ def _fenced(text: str, kind: str = "text") -> list[str]:
 
 def _options(renderer: Renderer) -> list[str]:
     rows = [
-        f"| `{name}` | {_values(option)}"
+        f"| `{name}` | {plain(option.takes)}"
         f" | {'unset' if option.default is None else _cell(option.default)} | {plain(option.doc)} |"
         for name, option in renderer.known_options.items()
     ]
     head = ["| option | values | default | meaning |", "| --- | --- | --- | --- |"]
     return [*head, *rows] if rows else ["None."]
-
-
-def _values(option: Option) -> str:
-    """What a caller may give."""
-    listed = " / ".join(option.values)
-    if option.type in ("record", "records"):
-        keys = option.fields or option.values
-        kind = "list of records" if option.type == "records" else "mapping"
-        return f"{kind} with {', '.join(keys)}" if keys else kind
-    return f"list of {listed}" if option.type == "list" else listed or option.type
 
 
 def plain(text: str) -> str:

@@ -166,8 +166,7 @@ class Joint:
             old.append((machine.sampled(added.classes[0], behind), 0))
         # A head that ends with the system messages may go on where nothing stands behind it.
         stands = added.answered or not machine.silent(behind) or any(text for text, _ in old)
-        stands = stands or not machine.head_grows
-        clash = stands and self.head_changes(behind, added.classes)
+        clash = self.head_changes(behind, added.classes, stands=stands)
         new: list[Part] = []
         for number, (found, seen) in enumerate(zip(added.classes, added.seen, strict=True)):
             new.append((machine.emission(found, behind, seen), number))
@@ -176,12 +175,14 @@ class Joint:
         key = tuple(tuple((id(emission), of) for emission, of in side) for side in (old, new))
         return Tail(tuple(old), tuple(new), key, clash)
 
-    def head_changes(self, behind: State, added: tuple[MessageClass, ...]) -> bool:
-        """Whether an added message changes the head."""
+    def head_changes(
+        self, behind: State, added: tuple[MessageClass, ...], *, stands: bool = True
+    ) -> bool:
+        """Whether an added message changes the head, or adds to its end where something `stands` behind it."""
         if not self.machine.program.hoisting:
             return False
         for found in added:
-            if self.machine.hoisted(found, behind):
+            if self.machine.hoisted(found, behind, stands=stands):
                 return True
             behind = self.machine.after(behind, found)
         return False

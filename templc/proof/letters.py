@@ -76,7 +76,11 @@ class Alphabet:
             tuple(self._sampled(found, past) for past in places)
             if found.role == "assistant"
             else (),
-            tuple(machine.hoisted(found, past) for past in self.pasts),
+            tuple(
+                machine.hoisted(found, past, stands=stands)
+                for past in self.pasts
+                for stands in (True, False)
+            ),
         )
 
     def _written(self, found: MessageClass, past: State) -> Any:

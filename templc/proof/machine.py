@@ -15,7 +15,6 @@ the truth of every future fact. Everything here is a pure function of its argume
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 
 from templc.ir import facts as rules
 from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
@@ -90,7 +89,7 @@ class Machine:
         self._facts: dict[tuple[State, State], dict[Fact, bool]] = {}
         # How emissions of a class compare, for `letters.settled`; what is hoisted of a class.
         self.settled: dict[tuple[int, int, MessageClass], Match] = {}
-        self._hoisted: dict[tuple[MessageClass, State], bool] = {}
+        self._hoisted: dict[tuple[MessageClass, State, bool], bool] = {}
 
     def __repr__(self) -> str:
         return f"<machine of {self.program.format}, {len(self.classes)} classes>"
@@ -309,38 +308,35 @@ class Machine:
         view = View(found.role, self._bits(found, past), facts, self.settings, "m")
         return self.kept(without(emit(self._sampled, view), self.written_at_end("prefill", past)))
 
-    def hoisted(self, found: MessageClass, past: State) -> bool:
-        """Whether a later message changes the head; never, unless it is a system message of a hoisting format."""
+    def hoisted(self, found: MessageClass, past: State, *, stands: bool = True) -> bool:
+        """Whether a later message changes the head, or adds to its end where something `stands` behind it.
+
+        Never, unless it is a system message of a hoisting format.
+        """
         if not self.program.hoisting or found.role != "system":
             return False
-        key = (found, past)
+        key = (found, past, stands)
         if key not in self._hoisted:
-            self._hoisted[key] = self._hoists(found, past)
+            self._hoisted[key] = self._hoists(found, past, stands)
         return self._hoisted[key]
 
-    def _hoists(self, found: MessageClass, past: State) -> bool:
+    def _hoists(self, found: MessageClass, past: State, stands: bool) -> bool:
         facts = self.facts(past, self.end())
         view = View("system", found.bits, facts, self.settings, "m")
-        seen = facts[SYSTEM]
-        for op in walk(self._given.ops(self.program.head)):
+        seen, head = facts[SYSTEM], self._given.ops(self.program.head)
+        for op in walk(head):
             if isinstance(op, When) and op.asks_systems and not seen:
                 return True
             if isinstance(op, Each) and op.over == "systems":
+                anew = seen and (self.program.replacing or bool(op.close))
+                if op is head[-1] and not stands and not anew:
+                    continue
                 if seen and self.program.replacing:
                     return True
                 blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
                 if any(emit(_moved(block, op.variable), view) for block in blocks):
                     return True
         return False
-
-    @cached_property
-    def head_grows(self) -> bool:
-        """Whether what the head writes of one more system message stands at its end, behind all that it writes else."""
-        head = self._given.ops(self.program.head)
-        asks = any(isinstance(op, When) and op.asks_systems for op in walk(head))
-        last = head[-1] if head else None
-        walks = isinstance(last, Each) and last.over == "systems" and not last.close
-        return walks and not asks and not self.program.replacing
 
     def silent(self, past: State) -> bool:
         """Whether no turn before this place can have written anything."""

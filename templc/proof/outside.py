@@ -97,20 +97,22 @@ class Outside(Asking):
         if not self.program.hoisting:
             return False
         added = [one for one in zip(names, pasts, roles, strict=False) if one[2] == "system"]
-        if not any(self.hoists(name, past) for name, past, _ in added):
-            return False
-        stands = tail or pasts[0][self.past.index(self.spoken())]
-        return bool(stands) or not self.grows()
+        stands = tail or bool(pasts[0][self.past.index(self.spoken())])
+        return any(self.hoists(name, past, stands) for name, past, _ in added)
 
-    def hoists(self, who: str, past: Any) -> bool:
-        """Whether the head is written otherwise because of one more system message."""
+    def hoists(self, who: str, past: Any, stands: bool) -> bool:
+        """Whether one more system message changes the head; at its end only where something stands behind it."""
         seen = past[self.past.index(SYSTEM)]
-        for op in walk(self.ops_of(self.program.head, "")):
+        head = self.ops_of(self.program.head, "")
+        for op in walk(head):
             if isinstance(op, When) and op.asks_systems and not seen:
                 return True
             if isinstance(op, Each) and op.over == "systems":
-                block = (*(op.between if seen else op.open), *op.do)
-                return self.program.replacing or self.says(block, who)
+                again = seen and self.program.replacing
+                if again or stands or op is not head[-1] or (seen and op.close):
+                    around = op.between if seen else (*op.open, *op.close)
+                    if again or self.says((*around, *op.do), who):
+                        return True
         return False
 
     def says(self, ops: Ops, who: str) -> bool:
@@ -123,11 +125,3 @@ class Outside(Asking):
                 if part.default or self.ask(who, Test("truth", value)):
                     return True
         return any(not isinstance(op, Write) for op in ops)
-
-    def grows(self) -> bool:
-        """Whether one more system message adds to the end of the head."""
-        head = self.ops_of(self.program.head, "")
-        *_, last = head or (None,)
-        loop = isinstance(last, Each) and last.over == "systems" and not last.close
-        asks = any(isinstance(op, When) and op.asks_systems for op in walk(head))
-        return loop and not asks and not self.program.replacing

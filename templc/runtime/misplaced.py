@@ -19,8 +19,8 @@ CALLS = ("render", "render_text", "pieces", "extend", "start", "supervised", "pa
 OF_A_RENDER = frozenset(
     {"tools", "messages", "add_generation_prompt", "continue_final_message", "history", "extend"}
 )
-
-
+OF_A_RENDERER = frozenset({"unsupported", "content_specials"})
+"""What is given when a renderer is made, beside the options of its format."""
 ALSO_TOOLS = frozenset({"available_tools", "custom_tools", "xml_tools"})
 """What published templates call tools beside `tools`; they write the same for them."""
 Made = TypeVar("Made", bound=type)
@@ -63,11 +63,13 @@ def _told(method: Callable[..., Any]) -> Callable[..., Any]:
 def _misplaced(
     call: str, name: str, takes: Iterable[str], format_name: str, known: Mapping[str, object]
 ) -> OptionError:
-    if name in known:
+    if name in known or name in OF_A_RENDERER:
         return OptionError(
             f"the option `{name}` is given when the renderer is made, not to {call}",
             help=f'get_renderer("{format_name}", {name}=...)',
         )
     close = get_close_matches(name, takes, 1)
     cure = f"did you mean `{close[0]}`?" if close else f"{format_name} has no such option either"
+    if name in OF_A_RENDER:
+        cure = f"render takes it: renderer.render(messages, {name}=...)"
     return OptionError(f"{call} takes no `{name}`", help=cure)

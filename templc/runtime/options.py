@@ -40,6 +40,19 @@ class Option:
     fields: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
 
+    @property
+    def takes(self) -> str:
+        """What a caller may give, in words: `low | high`, `list of records with title (optional), text`."""
+        keys = [f"{key} (optional)" if key in self.optional else key for key in self.fields]
+        match self.type:
+            case "list":
+                return f"list of {', '.join(self.values)}"
+            case "record":
+                return f"mapping with some of {', '.join(self.values)}"
+            case "records":
+                return f"list of records with {', '.join(keys)}" if keys else "list of records"
+        return " | ".join(self.values) or self.type
+
 
 def checked(
     format_name: str,
@@ -49,7 +62,10 @@ def checked(
     as_template: bool = False,
 ) -> dict[str, Value]:
     """All options of a format with their values; OptionError for an unknown name or a value of another type."""
-    values: dict[str, Value] = {name: option.default for name, option in known.items()}
+    values: dict[str, Value] = {
+        name: Record({}, 0) if option.type == "record" else option.default
+        for name, option in known.items()
+    }
     for name, value in given.items():
         if name not in known:
             refuse_argument(name)
@@ -71,7 +87,7 @@ def checked(
 
 def _cure(name: str, known: Mapping[str, Option]) -> str:
     close = get_close_matches(name, known, 1)
-    listed = ", ".join(f"{key} ({option.type})" for key, option in known.items()) or "none"
+    listed = ", ".join(f"{key} ({option.takes})" for key, option in known.items()) or "none"
     return (
         f"did you mean `{close[0]}`? its options: {listed}" if close else f"its options: {listed}"
     )

@@ -16,8 +16,12 @@ from templc.runtime.errors import OptionError
 SHAPE = 'a list of mappings, such as [{"title": "...", "text": "..."}]'
 
 
+def _fixed(self: object, *_: object, **__: object) -> Any:
+    raise TypeError("a record is never changed: make a renderer with another one")
+
+
 class Record(dict[str, Any]):
-    """One record; `number` is its place in the list, from "0" on."""
+    """One record, which is never changed; `number` is its place in the list, from "0" on."""
 
     number: str
 
@@ -25,8 +29,13 @@ class Record(dict[str, Any]):
         super().__init__(given)
         self.number = str(number)
 
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _fixed
+
+    def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Any], int]]:
+        return Record, (dict(self), int(self.number))
+
     def __hash__(self) -> int:  # type: ignore[override]
-        """Records are never changed, so that what depends on them can be kept."""
+        """What depends on records can be kept, for they are never changed."""
         return hash(json.dumps(self, sort_keys=True))
 
     def has(self, name: str) -> bool:
@@ -63,18 +72,16 @@ def read_records(
 
 def read_record(
     option: str, keys: Sequence[str], value: object, *, as_template: bool = False
-) -> Record | tuple[()]:
-    """One mapping with some of these keys, copied; nothing where it is empty."""
+) -> Record:
+    """One mapping with some of these keys, copied."""
     cure = f"give a mapping with some of {', '.join(keys)}"
     if not isinstance(value, Mapping):
-        if isinstance(value, tuple) and not value:
-            return ()
         raise OptionError(f"the option `{option}` is no mapping", help=cure)
     found = _copied(value, 0, f"the option `{option}`")
     for key in found:
         if key not in keys and not as_template:
             raise OptionError(f"the option `{option}` has `{key}`", help=cure)
-    return found or ()
+    return found
 
 
 def _record(option: str, value: object, number: int) -> Record:
@@ -85,12 +92,21 @@ def _record(option: str, value: object, number: int) -> Record:
 
 def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
     try:
-        return Record(json.loads(json.dumps(dict(value))), number)
+        found = json.loads(json.dumps(dict(value)), object_pairs_hook=_each_once)
+        return Record(found, number)
     except (TypeError, ValueError, RecursionError):
         raise OptionError(
             f"{which} cannot be written as JSON",
-            help="texts, numbers, true, false, None, and lists and mappings of them",
+            help="texts, numbers, true, false, None, and lists and mappings of them, each key once",
         ) from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping, none of whose keys are written alike, as 1 and "1" are: one of them would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: Record) -> None:

@@ -28,6 +28,11 @@ def hole(found: expr.Value, default: str | None) -> str:
     return "${" + value(found) + (f" or {quoted(default)}" if default is not None else "") + "}"
 
 
+def walked(over: str, of: str) -> str:
+    """What a loop walks: `tools`, `call.arguments`, or the name of an option that holds records."""
+    return of if over == "records" else f"{of}.{over}" if of else over
+
+
 def _ref(ref: expr.Ref) -> str:
     match ref.scope:
         case "message" | "option":

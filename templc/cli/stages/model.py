@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from templc.cli.stages.expressions import condition, hole
+from templc.cli.stages.expressions import condition, hole, walked
 from templc.cli.stages.margin import Margin, quoted
 from templc.model import spec
 from templc.pipeline import Compilation
@@ -96,7 +96,7 @@ def _steps(margin: Margin, depth: int, block: spec.Block) -> None:
                     margin.put(depth, "else")
                     _steps(margin, depth + 1, otherwise)
             case spec.Loop(variable, over, of, span=span):
-                margin.put(depth, f"each {variable} in {_list(over, of)}", span)
+                margin.put(depth, f"each {variable} in {walked(over, of)}", span)
                 for name in ("open", "do", "between", "close"):
                     _block(margin, depth + 1, name, getattr(step, name))
             case _:
@@ -111,7 +111,3 @@ def _part(part: spec.Literal | spec.Hole) -> str:
             return hole(value, default)
         case _:
             assert_never(part)
-
-
-def _list(over: str, of: str) -> str:
-    return f"{of}.{over}" if of else over

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from templc.cli.stages.expressions import condition, fact, fact_step, hole
+from templc.cli.stages.expressions import condition, fact, fact_step, hole, walked
 from templc.cli.stages.margin import Margin, quoted
 from templc.ir.facts import start
 from templc.ir.ops import Body, Each, Ops, Plain, Program, RoleProgram, Sampled, Text, When, Write
@@ -90,8 +90,7 @@ def _ops(margin: Margin, depth: int, ops: Ops) -> None:
                     margin.put(depth, "else")
                     _ops(margin, depth + 1, otherwise)
             case Each(variable, over, of, opening, do, between, close, span):
-                where = f"{of}.{over}" if of else over
-                margin.put(depth, f"each {variable} in {where}", span)
+                margin.put(depth, f"each {variable} in {walked(over, of)}", span)
                 _named(margin, depth + 1, "open", opening)
                 _ops(margin, depth + 1, do)
                 _named(margin, depth + 1, "between", between)

@@ -138,7 +138,7 @@ def _settings(program: Program) -> Iterator[Settings]:
             values = (_UNSET_TOKEN,)
         choices.append([(name, value) for value in values])
     for chosen in itertools.product(*choices):
-        given = {name: value for name, value in chosen if value is not None}
+        given = {name: value for name, value in chosen if value not in (None, ())}
         for tools in (False, True):
             yield settings_of(program, given, tools)
 
