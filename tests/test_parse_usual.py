@@ -51,12 +51,12 @@ def test_control_tokens_of_one_prompt_take_no_room_from_other_completions() -> N
     case, ids = prepared("qwen3")
     tokenizer = Tokenizer.from_str(case.tokenizer.to_str())
     tokenizer.add_special_tokens([f"<|more_{number}|>" for number in range(COUNT + 1)])
-    codec = codec_of(tokenizer)
+    added = codec_of(tokenizer).added()
     prompt = list(case.prompt())
     given: dict[str, Any] = {"tools": TOOLS, "tokenizer": tokenizer}
     case.renderer.parse(ids, prompt=prompt, **given)
-    more = [codec.token_id(f"<|more_{number}|>") for number in range(COUNT)]
+    more = [added[f"<|more_{number}|>"] for number in range(COUNT)]
     case.renderer.parse(ids, prompt=[*prompt[:-3], *more, *prompt[-3:]], **given)
     rare = f"<|more_{COUNT}|>"
-    parsed = case.renderer.parse([codec.token_id(rare), *ids], prompt=prompt, **given)
+    parsed = case.renderer.parse([added[rare], *ids], prompt=prompt, **given)
     assert any(rare in note.message for note in parsed.notes)
