@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -80,6 +81,41 @@ def test_rows_that_are_too_long_are_told_or_cut_as_asked(tmp_path: Path) -> None
         assert cut["input_ids"].tolist() == rows[0]["input_ids"][kept]
 
 
+def test_a_row_that_is_cut_at_the_left_begins_anew(tmp_path: Path) -> None:
+    out, rows = tokenized(tmp_path)
+    trained = [at for at, label in enumerate(rows[0]["labels"]) if label != -100]
+    config: dict[str, Any] = {"pad_mode": "no_padding", "truncation": "left"}
+    config["max_length"] = len(rows[0]["labels"]) - trained[0]
+    cut = TokenizedDataset(str(out), config=config)[0]
+    # Packed with others, a row that does not begin at 0 would go on from the one before it.
+    assert cut["position_ids"].tolist() == list(range(config["max_length"]))
+    # Nothing predicts its first token; verl would take the end of the row before.
+    assert cut["loss_mask"].tolist() == [
+        0,
+        *(int(label != -100) for label in rows[0]["labels"][trained[0] + 1 :]),
+    ]
+
+
+def test_a_packed_row_that_is_cut_at_the_left_keeps_its_other_examples(tmp_path: Path) -> None:
+    out, rows = tokenized(tmp_path, pack=600)
+    row = next(row for row in rows if row["position_ids"].count(0) > 1)
+    config = {"pad_mode": "no_padding", "truncation": "left"}
+    length = len(row["labels"]) - 2
+    made = TokenizedDataset(str(out), config={**config, "max_length": length})
+    positions = made[rows.index(row)]["position_ids"].tolist()
+    second = row["position_ids"].index(0, 1) - 2
+    assert positions[:second] == list(range(second))
+    assert positions[second:] == row["position_ids"][second + 2 :]
+
+
+def test_the_first_token_of_an_example_is_not_trained(tmp_path: Path) -> None:
+    out = tmp_path / "rows.parquet"
+    row = {"input_ids": [5, 6, 7, 8], "labels": [5, 6, 7, 8], "position_ids": [0, 1, 0, 1]}
+    pq.write_table(pa.table({name: [values] for name, values in row.items()}), out)
+    made = TokenizedDataset(str(out), config={"pad_mode": "no_padding"})
+    assert made[0]["loss_mask"].tolist() == [0, 1, 0, 1]
+
+
 def test_some_of_the_rows(tmp_path: Path) -> None:
     out, rows = tokenized(tmp_path)
     config = {"pad_mode": "no_padding", "shuffle": True, "seed": 3}
@@ -97,3 +133,5 @@ def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(out).select(["input_ids"]), other)
     with pytest.raises(OptionError, match="no column labels"):
         TokenizedDataset(str(other))
+    with pytest.raises(OptionError, match="no files"):
+        TokenizedDataset([])

@@ -16,6 +16,7 @@ from templc.runtime.codec import Codec, codec_of
 from templc.runtime.encode import ContentSpecials, encode
 from templc.runtime.errors import ControlTokenError, MessageError
 from templc.runtime.pieces import Piece
+from templc.runtime.scaffold import LONGEST, Scaffold
 from templc.runtime.tokens import Span
 from tests.support import vocabularies
 from tests.support.texts import calm_text, hostile_text
@@ -295,3 +296,12 @@ def test_a_blank_before_the_first_word_only_at_the_start(at_start: bool) -> None
     assert [tokenizer.id_to_token(token) for token in tokens] == expected[0 if at_start else 1 :]
     assert tokens.message_index[-4:] == [0, -1, 1, -1]
     assert tokens.spans[-1].end == len(tokens)
+
+
+def test_long_scaffold_fills_no_memory() -> None:
+    codec = codec_of(vocabularies.backend("qwen3"))
+    scaffold = Scaffold()
+    short, long = ("<|im_end|>\n",), ("<|im_end|>" + "x" * LONGEST,)
+    for texts in (short, long):
+        assert [*scaffold.stretch(texts, codec).ids] == [codec.token_id("<|im_end|>")]
+    assert [*scaffold._known] == [short]

@@ -23,7 +23,9 @@ PADDING = ("no_padding", "right")
 
 
 class TokenizedDataset:
-    """Rows of token ids as `input_ids`, `position_ids` and `loss_mask` (1 where a label is); int64, one entry a token.
+    """Rows of token ids as `input_ids`, `position_ids` and `loss_mask`; int64, one entry a token.
+
+    loss_mask: 1 where a label is, but for the first token of an example, which nothing predicts.
 
     parquet_files: one path or several. config: reads `max_length` (1024 unless given), `pad_mode` (right or
     no_padding), `truncation` (error, left or right), `shuffle` and `seed`, as verl's own data set does. With pad_mode
@@ -68,6 +70,9 @@ class TokenizedDataset:
         }
         if len(ids) > self._length:
             found = {name: self._cut(row, values) for name, values in found.items()}
+            found["position_ids"] = _from_zero(found["position_ids"])
+        # verl moves the masks of a batch on by one in one row: here it would train the end of the example before.
+        found["loss_mask"][found["position_ids"] == 0] = 0
         return found if self._pad_mode == "no_padding" else self._filled(found)
 
     def _column(self, name: str, row: int) -> torch.Tensor:
@@ -99,6 +104,15 @@ class TokenizedDataset:
         }
 
 
+def _from_zero(positions: torch.Tensor) -> torch.Tensor:
+    """Positions whose first example begins with 0: verl packs a batch, and tells its examples apart by that."""
+    starts = (positions == 0).nonzero().flatten().tolist()
+    end = starts[0] if starts else len(positions)
+    positions = positions.clone()
+    positions[:end] -= int(positions[0])
+    return positions
+
+
 def _one(name: str, value: object, known: tuple[str, ...]) -> str:
     value = str(getattr(value, "value", value))
     if value not in known:
@@ -107,7 +121,7 @@ def _one(name: str, value: object, known: tuple[str, ...]) -> str:
 
 
 def _table(files: Sequence[str | os.PathLike[str]]) -> Any:
-    """The columns of all files; memory-mapped, for the trainer holds them in every process."""
+    """The columns of all files, a few bytes a token, for the trainer holds them in every process."""
     arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     tables = []
     for file in files:
@@ -119,7 +133,9 @@ def _table(files: Sequence[str | os.PathLike[str]]) -> Any:
                 help="make it with: templc tokenize FORMAT chats.jsonl -o out.parquet",
             )
         wanted = [name for name in ("input_ids", "labels", "position_ids") if name in names]
-        tables.append(parquet.read_table(file, columns=wanted, memory_map=True))
+        tables.append(parquet.read_table(file, columns=wanted))
+    if not tables:
+        raise OptionError("there are no files", help="data.train_files names them")
     same = {tuple(table.column_names) for table in tables}
     if len(same) != 1:
         raise OptionError("some of the files are packed and some are not", help="give one kind")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from templc.runtime.codec import Codec
 
-# Formats have some dozens; a caller who writes texts of his own as scaffold must not fill the memory.
-MOST = 4096
+# Formats have some dozens, all of them short; a caller who writes scaffold of his own must not fill the memory.
+MOST, LONGEST = 4096, 8192
 Texts = tuple[tuple[int, str], ...]
 
 
@@ -41,10 +41,13 @@ class Scaffold:
     def stretch(self, texts: tuple[str, ...], codec: Codec) -> Stretch:
         """The stretch of these texts. No control token of the codec may have flags, which look beyond the stretch."""
         found = self._known.get(texts)
-        if found is None:
+        if found is not None:
+            return found
+        found = _cut(texts, codec)
+        if sum(map(len, texts)) <= LONGEST:
             if len(self._known) >= MOST:
                 self._known = {}
-            found = self._known[texts] = _cut(texts, codec)
+            self._known[texts] = found
         return found
 
 

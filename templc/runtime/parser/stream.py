@@ -16,6 +16,7 @@ from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.history import State
 from templc.runtime.parsed import Delta, Parsed
+from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.calls import Reading
 from templc.runtime.parser.kit import kit_of
 from templc.runtime.parser.lexer import Lexer, TextLexer, TokenLexer
@@ -24,11 +25,13 @@ from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import result_of
 from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
-from templc.runtime.parser.start import Prompt, start_of
-from templc.runtime.parser.usual import Given, usual
+from templc.runtime.parser.start import Prompt, Start, start_of
+from templc.runtime.parser.usual import usual
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+
+Given = tuple[Prompt, fold.Tools, State | None]
 
 
 def read_whole(
@@ -41,15 +44,24 @@ def read_whole(
 ) -> Parsed:
     """What a whole completion says. accept: calls inside reasoning are calls."""
 
-    def read() -> Parsed:
-        parser = Parser(renderer, codec, *given, accept)
-        parser.feed(completion)
-        return parser.finish(finished=finished)
-
     if codec is None or len(completion) == 0:
-        return read()
-    ids = completion = completion if type(completion) is list else list(map(int, completion))
-    return usual(renderer, codec, ids, given, accept, read) or read()
+        return _read_by(Parser(renderer, codec, *given, accept), completion, finished)
+    # Copied, for what is found out later must be of what was given, whatever becomes of the list.
+    ids = list(completion) if type(completion) is list else list(map(int, completion))
+    kit, (prompt, tools, state) = kit_of(renderer.info, codec), given
+    alphabet = kit.alphabet.copy()
+    start = start_of(renderer, codec, alphabet, prompt, state, tools)
+
+    def read() -> Parsed:
+        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet, start))
+        return _read_by(parser, ids, finished)
+
+    return usual(renderer, codec, ids, start, accept, read) or read()
+
+
+def _read_by(parser: Parser, completion: Sequence[int] | str, finished: bool) -> Parsed:
+    parser.feed(completion)
+    return parser.finish(finished=finished)
 
 
 class Parser:
@@ -63,9 +75,11 @@ class Parser:
         tools: fold.Tools,
         state: State | None,
         calls_in_reasoning: bool,
+        begins: tuple[Alphabet, Start] | None = None,
     ) -> None:
         self._renderer = renderer
         self._given = (prompt, tools, state)
+        self._begins = begins
         self._codec = codec
         self._accept = calls_in_reasoning
         self._machine: Machine | None = None
@@ -123,10 +137,8 @@ class Parser:
         return self._machine
 
     def _begin(self, codec: Codec | None) -> Machine:
-        renderer, (prompt, tools, state) = self._renderer, self._given
-        kit = kit_of(renderer.info, codec)
-        alphabet = kit.alphabet.copy()
-        start = start_of(renderer, codec, alphabet, prompt, state, tools)
+        renderer, kit = self._renderer, kit_of(self._renderer.info, codec)
+        alphabet, start = self._begins or self._start(kit.alphabet.copy(), codec)
         table = table_for(renderer, start, kit, self._accept)
         reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
         machine = Machine(table, Record(alphabet), reading)
@@ -145,6 +157,10 @@ class Parser:
         self._lexer.start_at(len(tail))
         self._rewriter = Rewriter(renderer, codec, alphabet, start)
         return machine
+
+    def _start(self, alphabet: Alphabet, codec: Codec | None) -> tuple[Alphabet, Start]:
+        prompt, tools, state = self._given
+        return alphabet, start_of(self._renderer, codec, alphabet, prompt, state, tools)
 
 
 def _schemas(tools: fold.Tools) -> Mapping[str, Any] | None:

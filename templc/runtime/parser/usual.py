@@ -4,7 +4,7 @@ Owns the walk from control token to control token over the states of the automat
 belongs. It answers None for whatever else comes, and the machine reads that. What few ask for, spans and the
 comparison with a render, it leaves to the machine too.
 
-    usual(renderer, codec, ids, None, None, None, False).message  ->  {"role": "assistant", "content": "Yes."}
+    usual(renderer, codec, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from templc.runtime import fold
 from templc.runtime.codec import Codec
-from templc.runtime.history import State as Written
 from templc.runtime.parsed import Again, Parsed, ParsedSpan
 from templc.runtime.parser.alphabet import STAND_INS, Alphabet
 from templc.runtime.parser.calls import Reading
@@ -24,7 +22,7 @@ from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import message_of
 from templc.runtime.parser.shape import table_for
-from templc.runtime.parser.start import Prompt, start_of
+from templc.runtime.parser.start import Start
 from templc.runtime.parser.states import Begin, Exit, State, Table
 
 if TYPE_CHECKING:
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 # Prompts hold the few tails that a format writes, or the beginning of an answer, which is not remembered.
 LONGEST, MOST = 64, 64
-
-Given = tuple[Prompt, fold.Tools, Written | None]
 
 
 class Told(NamedTuple):
@@ -53,9 +49,11 @@ class Later:
         self._parsed: Parsed | None = None
 
     def _known(self) -> Parsed:
-        if self._parsed is None:
-            assert self._read is not None
-            self._parsed, self._read = self._read(), None
+        read = self._read  # once, for another thread may be done in between
+        if read is not None:
+            self._parsed = read()
+            self._read = None
+        assert self._parsed is not None
         return self._parsed
 
     def spans(self) -> tuple[ParsedSpan, ...]:
@@ -71,17 +69,15 @@ def usual(
     renderer: Renderer,
     codec: Codec,
     ids: list[int],
-    given: Given,
+    start: Start,
     accept: bool,
     read: Callable[[], Parsed],
 ) -> Parsed | None:
-    """What the ids say, None where the machine has to read them. given: prompt, tools, state. read: by the machine."""
-    prompt, tools, state = given
+    """What the ids say, None where the machine has to read them. read: by the machine."""
     kit = kit_of(renderer.info, codec)
     turn = text_at_once(codec, kit.alphabet, ids)
     if turn is None:
         return None
-    start = start_of(renderer, codec, kit.alphabet, prompt, state, tools)
     table = table_for(renderer, start, kit, accept)
     begin = _begin(table, start.tail, kit.alphabet)
     told = None if begin is None else _told(table, begin, turn, kit.alphabet)
@@ -95,7 +91,7 @@ def usual(
         message=message_of(renderer, told.fields.get("content", ""), reasoning, ()),
         status="ok",
         placed=later.spans,
-        stop=ids[-1],
+        stop=int(ids[-1]),
         stop_text=told.stop,
         text=told.text,
         again=later.again,
