@@ -82,6 +82,7 @@ def samples() -> Iterator[tuple[Case, dict[str, Any], dict[str, Any]]]:
     tokenizer = tokenizer_for("llama3_1")
     more: list[dict[str, Any]] = [
         {"a": "1", "b": 'c "d"', "c": ""},
+        {"code": '[[{"' * 150},
         {"n": 5, "t": "x", "l": ["a", {"k": 'v"'}], "z": None},
     ]
     for offered in OFFERED[::3]:
@@ -144,7 +145,10 @@ def test_a_call_is_trained_with_its_stop(name: str) -> None:
         ('f.call("x")', "bad_arguments"),
         ('f.call(q="x)', "bad_arguments"),
         ('f.call(n=5 q="x")', "bad_arguments"),
+        (f"f.call(n={'[' * 300}{']' * 300})", "bad_arguments"),
+        (f"f.call(n={'[' * 100000})", "bad_arguments"),
     ],
+    ids=lambda value: value[:20],
 )
 def test_what_is_no_such_call_is_an_error_with_its_text(said: str, code: str) -> None:
     renderer = get_renderer("llama3_1", builtin_tools=NAMES)

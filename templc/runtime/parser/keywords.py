@@ -25,7 +25,6 @@ class Keyword(NamedTuple):
 
 def keywords(shape: ArgumentCall, text: str) -> list[Keyword]:
     """Every argument; Unreadable where there is anything else."""
-    check_depth(text)
     key, ends = _patterns(shape)
     found: list[Keyword] = []
     at = 0
@@ -43,6 +42,7 @@ def keywords(shape: ArgumentCall, text: str) -> list[Keyword]:
             end, at = match.span()
         else:
             _, end = read_json_at(text, start.end())
+            check_depth(text[start.end() : end])
             at = end
         found.append(Keyword(start[1], text[start.end() : end], quoted))
     return found
