@@ -188,16 +188,15 @@ def _shape(calls: Calls) -> _Node:
             return _Node("TreeCall", (*edges, *named, _Node(f"mark={literal(mark)}")))
         case FieldCall(inner=inner):
             return _Node("FieldCall", (*edges, *(_part(item) for item in inner)))
-        case ArgumentCall(head=head, argument=argument, tail=tail, other=other):
+        case ArgumentCall(head=head, argument=argument, other=other):
             parts = [
                 _Node(f"{name}=", tuple(_part(item) for item in items))
                 for name, items in (("head", head), ("argument", argument), ("other", other))
                 if items
             ]
-            return _Node(
-                "ArgumentCall",
-                (*edges, *parts, *([_Node(f"tail={literal(tail)}")] if tail else [])),
-            )
+            texts = {"tail": shape.tail, "between": shape.between}
+            named = [_Node(f"{name}={literal(text)}") for name, text in texts.items() if text]
+            return _Node("ArgumentCall", (*edges, *parts, *named))
 
 
 def _part(item: str | Part) -> _Node:

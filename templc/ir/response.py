@@ -27,11 +27,10 @@ from templc.model.expr import (
     Fact,
     Not,
     Or,
-    Ref,
     Test,
-    Value,
     conjunction,
     disjunction,
+    leaves,
     negation,
 )
 from templc.runtime.parser.grammar import Anchor, Blank, Calls, Hole, PythonCalls
@@ -113,10 +112,11 @@ class _Derive:
             case When():
                 return self._when(op)
             case Each(over="calls"):
-                found = [one for one in map(self._calls, _spellings(op)) if one]
-                if len(found) < 2:
-                    return list(found)
-                return [Choice(tuple(Guarded(Const(True), (one,)) for one in found))]
+                found = [(cond, self._calls(loop)) for cond, loop in _spellings(op)]
+                options = [Guarded(cond, (calls,)) for cond, calls in found if calls]
+                if [option.cond for option in options] == [Const(True)]:
+                    return list(options[0].items)
+                return [Choice(tuple(options))] if options else []
             case Each():
                 return []
 
@@ -206,15 +206,21 @@ class _Derive:
         return (*found, *([Blank(space.before)] if space.before else []))
 
 
-def _spellings(op: Each) -> list[Each]:
-    """The loop for each way in which a call may be written, where something of the call itself decides which."""
+def _spellings(op: Each) -> list[tuple[Cond, Each]]:
+    """The loop for each way in which a call may be written, where something of the call itself decides which.
+
+    With what must hold for it of all that is known before the model samples.
+    """
     match op.do:
-        case (When(Test(value=Value(ref=Ref(scope="item"))), then, otherwise),) if (
-            then and otherwise
-        ):
-            return [replace(op, do=otherwise), replace(op, do=then)]
+        case (When(cond, then, otherwise),) if then and otherwise and _reads_item(cond):
+            loops = replace(op, do=otherwise), replace(op, do=then)
+            return [(possible(cond, False), loops[0]), (possible(cond, True), loops[1])]
         case _:
-            return [op]
+            return [(Const(True), op)]
+
+
+def _reads_item(cond: Cond) -> bool:
+    return any(isinstance(leaf, Test) and leaf.value.ref.scope == "item" for leaf in leaves(cond))
 
 
 def _glue(parts: tuple[Shape, ...], *, texts: bool) -> str:

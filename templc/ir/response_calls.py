@@ -193,12 +193,44 @@ def _by_argument(run: _Run, at: int, literals: Literals) -> tuple[CallShape, str
         ">",
     ):
         return TreeCall(opening[1], close_anchor, _trimmed(head), mark), opening[0]
+    if _is_keyword(argument) and not literals.found(str(run[-1])):
+        return _keywords(run, loop, opening, (argument, *others))
     if not all(_plain(one) for one in (argument, *others)):
         return None
     if any((one[0], one[-1]) != (argument[0], argument[-1]) for one in others):
         return None
     other = next((one for one in others if one != argument), ())
     return ArgumentCall(opening[1], close_anchor, _trimmed(head), argument, tail, other), opening[0]
+
+
+def _is_keyword(argument: tuple[str | Part, ...]) -> bool:
+    """Whether an argument begins with its name and ends with a text behind its value."""
+    match argument:
+        case (Part("name"), str(), Part("value"), str()):
+            return True
+        case _:
+            return False
+
+
+def _keywords(
+    run: _Run,
+    loop: Each,
+    opening: tuple[str, Anchor, str],
+    sides: tuple[tuple[str | Part, ...], ...],
+) -> tuple[CallShape, str] | None:
+    """A call as `name(key="value", ...)` that the end of the turn closes."""
+    between = "".join(str(item) for item in _run(loop.between)[0])
+    argument, *others = sides
+    match run:
+        case [_, Part("name"), str() as edge, Each(), str() as tail] if between:
+            head = _trimmed([opening[2], Part("name"), edge])
+        case _:
+            return None
+    if not all(one[:1] == (Part("name"),) and len(one) == 3 for one in others):
+        return None
+    other = next(iter(others), ())
+    shape = ArgumentCall(opening[1], Anchor(""), head, argument, tail, other, between)
+    return shape, opening[0]
 
 
 def _sides(ops: Ops) -> list[Ops]:

@@ -24,6 +24,7 @@ from templc.runtime.parser.grammar import (
     PythonCalls,
     TreeCall,
 )
+from templc.runtime.parser.keywords import keywords
 from templc.runtime.parser.map_calls import read_map
 from templc.runtime.parser.python_calls import python_calls
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
@@ -100,8 +101,10 @@ class Reading:
                 call = self._json(shape, self.alphabet.outside(self.body(shape, text)))
             case FieldCall():
                 call = self._fields(shape, text)
-            case ArgumentCall():
+            case ArgumentCall(between=""):
                 call = self._arguments(shape, text)
+            case ArgumentCall():
+                call = self._keywords(shape, text)
             case MapCall():
                 call = self._map(shape, text)
             case TreeCall():
@@ -234,6 +237,25 @@ class Reading:
             raise BadCall("bad_arguments", f"the arguments of {name!r} do not end as they should")
         return call
 
+    def _keywords(self, shape: ArgumentCall, text: str) -> ReadCall:
+        text, shape = self.alphabet.outside(text), _outside(shape, self.alphabet)
+        edge = str(shape.head[-1])
+        head, found, rest = text.partition(edge)
+        name = _split(shape.head, head + found).get("name", "").strip()
+        if not name:
+            raise BadCall("no_name", "the call has no name")
+        if not rest.rstrip().endswith(shape.tail):
+            raise BadCall("bad_arguments", f"the arguments of {name!r} do not end as they should")
+        call, parameters = ReadCall(name, {}, {}), self._parameters(name)
+        try:
+            read = keywords(shape, rest.rstrip().removesuffix(shape.tail))
+        except Unreadable as error:
+            raise BadCall("bad_arguments", f"the arguments of {name!r}: {error}") from None
+        for key, raw, quoted in read:
+            _take(call, key, raw, _marked(raw, text=quoted), parameters)
+            _respell(call, key)
+        return call
+
     def _parameters(self, name: str) -> Mapping[str, Any] | None:
         """The declared parameters of a tool, None where the tool is unknown."""
         schema = None if self.schemas is None else self.schemas.get(name)
@@ -305,6 +327,7 @@ def _outside(shape: ArgumentCall, alphabet: Alphabet) -> ArgumentCall:
         run(shape.argument),
         alphabet.outside(shape.tail),
         run(shape.other),
+        alphabet.outside(shape.between),
     )
 
 

@@ -80,7 +80,8 @@ class ArgumentCall:
 
     head: what stands before the arguments; argument: key and value with the texts around them; tail: what stands
     between the last argument and `close`. other: how a value that is no text is written, where `argument` is for
-    texts only; it differs between key and value.
+    texts only; it differs between key and value. between: what parts two arguments that begin with their names, the
+    call then ends where the turn does.
     """
 
     open: Anchor
@@ -89,6 +90,7 @@ class ArgumentCall:
     argument: tuple[str | Part, ...]
     tail: str = ""
     other: tuple[str | Part, ...] = ()
+    between: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,8 @@ def scan_for(shape: CallShape, definite: bool) -> Callable[[Iterable[str], Itera
     """What searches for the end of a call of this shape."""
     if isinstance(shape, BareCall):
         return lambda cores, stops: BareScan(stops)
+    if isinstance(shape, ArgumentCall) and shape.between:
+        return lambda cores, stops: Scan((), stops)
     if definite:
         return Scan
     if isinstance(shape, ArgumentCall):

@@ -132,9 +132,15 @@ def _call(shape: CallShape, alphabet: Alphabet) -> CallShape:
             return TreeCall(opening, closing, run(head), alphabet.inside(mark))
         case FieldCall(inner=inner):
             return FieldCall(opening, closing, *run(inner))
-        case ArgumentCall(head=head, argument=argument, tail=tail, other=other):
+        case ArgumentCall(head=head, argument=argument, tail=tail, other=other, between=between):
             return ArgumentCall(
-                opening, closing, run(head), run(argument), alphabet.inside(tail), run(other)
+                opening,
+                closing,
+                run(head),
+                run(argument),
+                alphabet.inside(tail),
+                run(other),
+                alphabet.inside(between),
             )
 
 
