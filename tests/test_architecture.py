@@ -81,6 +81,12 @@ def length(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
+def test_specs_are_small() -> None:
+    sizes = {path.name: len(path.read_text().splitlines()) for path in ROOT.glob("specs/*.yaml")}
+    assert statistics.median(sizes.values()) <= 60
+    assert {name for name, size in sizes.items() if size > 150} == set()
+
+
 def test_functions_are_small() -> None:
     large = []
     sizes = []
