@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from templc.cli.formats import SPECS
-from templc.scaffold import write_spec
+from templc.start_spec import write_spec
 
 EPILOG = """\b
 Examples:
