@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime.errors import OptionError, TemplcError
+from templc.runtime.options import one_of
 from templc.runtime.tokens import IGNORED_LABEL
 
 if TYPE_CHECKING:
@@ -42,9 +43,11 @@ class TokenizedDataset:
         max_samples: int = -1,
     ) -> None:
         config = config or {}
-        self._pad_mode = _one("pad_mode", config.get("pad_mode", "right"), PADDING)
-        cuts = ("error", "left", "right")
-        self._truncation = _one("truncation", config.get("truncation", "error"), cuts)
+        # verl has an enumeration for the first, whose members are texts.
+        self._pad_mode = config.get("pad_mode", "right")
+        self._truncation = config.get("truncation", "error")
+        one_of("pad_mode", self._pad_mode, PADDING)
+        one_of("truncation", self._truncation, ("error", "left", "right"))
         self._length = int(config.get("max_length", 1024))
         self._padding = getattr(tokenizer, "pad_token_id", None) or 0
         self._torch: Any = importlib.import_module("torch")
@@ -111,13 +114,6 @@ def _from_zero(positions: torch.Tensor) -> torch.Tensor:
     positions = positions.clone()
     positions[:end] -= int(positions[0])
     return positions
-
-
-def _one(name: str, value: object, known: tuple[str, ...]) -> str:
-    value = str(getattr(value, "value", value))
-    if value not in known:
-        raise OptionError(f"{name} is {value!r}", help=f"one of {', '.join(known)}")
-    return value
 
 
 def _table(files: Sequence[str | os.PathLike[str]]) -> Any:

@@ -79,8 +79,7 @@ def ids_of(
     _check(pieces, text, codec, content_specials)
     if content_specials == "control":
         return codec.control(text)
-    counted = _by_cuts if codec.controls.flagged else by_stretches
-    return counted([piece for piece in pieces if piece.text], codec, at_start)[0]
+    return _owned([piece for piece in pieces if piece.text], codec, at_start)[0]
 
 
 def _check(
@@ -91,8 +90,7 @@ def _check(
 
 
 def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: bool) -> Tokens:
-    counted = _by_cuts if codec.controls.flagged else by_stretches
-    ids, shares = counted(pieces, codec, at_start)
+    ids, shares = _owned(pieces, codec, at_start)
     weights: list[float] = []
     sampled: list[bool] = []
     message_index: list[int] = []
@@ -115,10 +113,16 @@ def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: boo
     )
 
 
-def by_stretches(
+def _owned(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> tuple[list[int], list[Share]]:
+    """The ids, and how many of them each owner has, in order."""
+    counted = _by_cuts if codec.controls.flagged else _by_stretches
+    return counted(pieces, codec, at_start)
+
+
+def _by_stretches(
     pieces: Sequence[Piece], codec: Codec, at_start: bool
 ) -> tuple[list[int], list[Share]]:
-    """The ids, and how many of them each owner has, in order; for control tokens without flags."""
+    """See `_owned`; for control tokens without flags."""
     ids: list[int] = []
     shares: list[Share] = []
     waiting: list[Waiting] = []
@@ -191,7 +195,7 @@ def _flush(
 def _by_cuts(
     pieces: Sequence[Piece], codec: Codec, at_start: bool
 ) -> tuple[list[int], list[Share]]:
-    """As `by_stretches`, also for control tokens whose flags look at the text around them."""
+    """As `_by_stretches`, also for control tokens whose flags look at the text around them."""
     text = text_of(pieces)
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
     zones = _zones(pieces, _owner)
