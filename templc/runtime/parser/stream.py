@@ -9,8 +9,8 @@ parsed = parser.finish()
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -27,6 +27,7 @@ from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Prompt, Start, start_of
 from templc.runtime.parser.usual import usual
+from templc.runtime.tools import parameters_of
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -140,7 +141,7 @@ class Parser:
         renderer, kit = self._renderer, kit_of(self._renderer.info, codec)
         alphabet, start = self._begins or self._start(kit.alphabet.copy(), codec)
         table = table_for(renderer, start, kit, self._accept)
-        reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
+        reading = Reading(parameters_of(start.tools), renderer.rules.call_id, alphabet)
         machine = Machine(table, Record(alphabet), reading)
         tail = start.tail
         machine.feed(tail)
@@ -161,15 +162,3 @@ class Parser:
     def _start(self, alphabet: Alphabet, codec: Codec | None) -> tuple[Alphabet, Start]:
         prompt, tools, state = self._given
         return alphabet, start_of(self._renderer, codec, alphabet, prompt, state, tools)
-
-
-def _schemas(tools: fold.Tools) -> Mapping[str, Any] | None:
-    """The parameters of each declared tool; None where no tools are known."""
-    if tools is None:
-        return None
-    found: dict[str, Any] = {}
-    for tool in tools:
-        function = tool.get("function", tool)
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            found[function["name"]] = function.get("parameters")
-    return found
