@@ -50,14 +50,15 @@ def read_whole(
     # Copied, for what is found out later must be of what was given, whatever becomes of the list.
     ids = list(completion) if type(completion) is list else list(map(int, completion))
     kit, (prompt, tools, state) = kit_of(renderer.info, codec), given
-    alphabet = kit.alphabet.copy()
+    # Only a prompt given as ids or text has control tokens of its own.
+    alphabet = kit.alphabet if state is not None or prompt is None else kit.alphabet.copy()
     start = start_of(renderer, codec, alphabet, prompt, state, tools)
 
     def read() -> Parsed:
-        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet, start))
+        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet.copy(), start))
         return _read_by(parser, ids, finished)
 
-    return usual(renderer, codec, ids, start, accept, read) or read()
+    return usual(renderer, codec, kit, ids, start, accept, read) or read()
 
 
 def _read_by(parser: Parser, completion: Sequence[int] | str, finished: bool) -> Parsed:

@@ -3,7 +3,7 @@
 `walk` goes from control token to control token; None is the answer for whatever else comes, and the machine reads
 that. What few ask for, spans and the comparison with a render, is left to the machine too.
 
-    usual(renderer, codec, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
+    usual(renderer, codec, kit, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from templc.runtime.codec import Codec
 from templc.runtime.parsed import Again, Parsed, ParsedSpan
 from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.calls import Reading
-from templc.runtime.parser.kit import kit_of
+from templc.runtime.parser.kit import Kit
 from templc.runtime.parser.lexer import text_at_once
 from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
@@ -59,13 +59,13 @@ class Later:
 def usual(
     renderer: Renderer,
     codec: Codec,
+    kit: Kit,
     ids: list[int],
     start: Start,
     accept: bool,
     read: Callable[[], Parsed],
 ) -> Parsed | None:
     """What the ids say, None where the machine has to read them. read: by the machine."""
-    kit = kit_of(renderer.info, codec)
     turn = text_at_once(codec, kit.alphabet, ids)
     if turn is None:
         return None
