@@ -45,7 +45,7 @@ class Walk:
         """What the turn says; None where it is not as usual."""
         state, eat, reasoned = begin
         at, parts = 0, self._parts
-        while (match := _anchor(state, turn, at)) is not None:
+        while (match := _anchor(state, eat, turn, at)) is not None:
             stretch = turn[at : match.start()]
             way = self._way(state, eat, stretch, match[0])
             if way is None:
@@ -123,8 +123,9 @@ class Walk:
         return found if _sealed(shape, body, found) else []
 
 
-def _anchor(state: State, turn: str, at: int) -> re.Match[str] | None:
+def _anchor(state: State, eat: str, turn: str, at: int) -> re.Match[str] | None:
     """The anchor that ends what begins at `at`; None where there is none or a stray control token before it."""
+    at += len(eat) if turn.startswith(eat, at) else 0
     if state.plain:
         control = STAND_INS.search(turn, at)
         return control and state.lead_finder.regex.match(turn, control.start())
