@@ -106,9 +106,11 @@ def wants_prompt(messages: Sequence[Message], asked: bool | None) -> bool:
 
 def _sealed(renderer: Renderer, state: State) -> State:
     """The state with every run closed: what is written stays written, so a new result opens its own run."""
-    if not any(getattr(state.past, run) for run in renderer.runs):
-        return state
-    return state._replace(past=state.past._replace(**dict.fromkeys(renderer.runs, False)))
+    for run in renderer.runs:
+        if getattr(state.past, run):
+            past = state.past._replace(**dict.fromkeys(renderer.runs, False))
+            return state._replace(past=past)
+    return state
 
 
 @dataclass(slots=True)
@@ -172,17 +174,16 @@ class _Extension:
         self._follow(out)
         pieces = out.pieces
         found = self._encoded(pieces)
-        state = self.state
-        if state.apart is None and not self._same(pieces):
+        state = found.state
+        assert isinstance(state, State)
+        if state.apart is None and not self._same(pieces, found.text):
             whole = before() + found
             messages = (*messages_of(self.node), *self.turns.messages)
             fresh = fresh_render(self.renderer, messages, self.state.tools, self.codec, self.prompt)
             if list(whole) != list(fresh):
-                state = state._replace(apart=common(whole, fresh))
-        assert isinstance(found.state, State)
+                state = found.state = state._replace(apart=common(whole, fresh))
         if state.apart is not None or state.unchecked is not None:
-            found.state = found.state._replace(apart=state.apart)
-            found.notes_when_asked(partial(_notes, found.state))
+            found.notes_when_asked(partial(_notes, state))
         return found
 
     def _encoded(self, pieces: list[Piece]) -> Tokens:
@@ -245,11 +246,10 @@ class _Extension:
             node = node.parent
         return not (self.state.pending or end(self.renderer, self.state))
 
-    def _same(self, pieces: list[Piece]) -> bool:
-        """Whether a fresh render surely has the same tokens, found without rendering anew."""
+    def _same(self, pieces: list[Piece], text: str) -> bool:
+        """Whether a fresh render surely has the same tokens, found without rendering anew. text: of the pieces."""
         if self._change() is not None or "closer" in self.state.pending or self.state.overlap:
             return False
-        text = text_of(pieces)
         state = self.state
         # Where nothing was written behind the last message, what was added is what a fresh render adds.
         bare = bool(state.pending) or not (state.prompt or end(self.renderer, state))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Message, Reader
@@ -24,8 +23,7 @@ PROMPT = Message(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(NamedTuple):
     """Canonical messages with the past summary before each of them, and after the last."""
 
     messages: tuple[Message, ...]
@@ -77,18 +75,25 @@ def write_turns(
     renderer: Renderer, out: Writer, turns: Turns, seen: Sequence[Any], start: int = 0
 ) -> None:
     """Write every turn."""
-    for number, (message, past, future) in enumerate(
-        zip(turns.messages, turns.pasts, seen, strict=False), start
-    ):
-        out.message = number
-        if number == 0 and renderer.info.leading and message.role == "system":
-            continue
-        try:
-            write_turn(renderer, out, message, past, future)
-        except MessageError as error:
-            error.message_index = number if error.message_index < 0 else error.message_index
-            raise
+    number = start
+    for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
+        write_numbered(renderer, out, number, message, past, future)
+        number += 1
     out.message = -1
+
+
+def write_numbered(
+    renderer: Renderer, out: Writer, number: int, message: Message, past: Any, future: Any
+) -> None:
+    """Write the turn of message `number`; nothing for a system message that the head wrote."""
+    out.message = number
+    if number == 0 and renderer.info.leading and message.role == "system":
+        return
+    try:
+        write_turn(renderer, out, message, past, future)
+    except MessageError as error:
+        error.message_index = number if error.message_index < 0 else error.message_index
+        raise
 
 
 def write_turn(renderer: Renderer, out: Writer, message: Message, past: Any, future: Any) -> None:

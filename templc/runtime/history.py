@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One written message; `known` maps a future that it might see to the first message that this would change."""
+    """One written message; `known` maps a future that it might see to the first message that this would change.
+
+    text: what it was written as, once somebody has asked.
+    """
 
     message: Message
     index: int
@@ -32,6 +35,7 @@ class Node:
     seen: Any
     parent: Node | None
     known: dict[Any, Node | None] = field(default_factory=dict)
+    text: str | None = None
 
 
 class Sampled:
@@ -152,8 +156,7 @@ def messages_of(node: Node | None) -> list[Message]:
 def emission(renderer: Renderer, state: State, node: Node, future: Any) -> list[Piece]:
     """The pieces of one message when it sees `future`; none for a system message that the head wrote."""
     out = Writer(state.tools, state.lead)
-    turns = fold.Turns((node.message,), (node.past,))
-    fold.write_turns(renderer, out, turns, (future,), node.index)
+    fold.write_numbered(renderer, out, node.index, node.message, node.past, future)
     return out.pieces
 
 
@@ -178,6 +181,6 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
 def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
-    return text_of(emission(renderer, state, node, future)) != text_of(
-        emission(renderer, state, node, node.seen)
-    )
+    if node.text is None:
+        node.text = text_of(emission(renderer, state, node, node.seen))
+    return text_of(emission(renderer, state, node, future)) != node.text

@@ -14,7 +14,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from templc.runtime import fold
 from templc.runtime.change import common
@@ -48,8 +48,7 @@ class Turn:
     scored: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(NamedTuple):
     tokens: Tokens
     logprobs: tuple[float, ...]
     start: int

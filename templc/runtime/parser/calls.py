@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.between import BadCall as BadCall
@@ -59,8 +59,7 @@ class ReadCall:
     notes: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """Reads calls of one shape; `schemas`: parameters by declared tool, None where no tools are known."""
 
     schemas: Mapping[str, Any] | None
@@ -95,7 +94,7 @@ class Reading:
             case JsonCall():
                 call = self._json(shape, self.alphabet.outside(self.body(shape, text)))
             case FieldCall():
-                call = self._fields(shape, text)
+                call = self._field_by_field(shape, text)
             case ArgumentCall(between=""):
                 call = self._arguments(shape, text)
             case ArgumentCall():
@@ -136,7 +135,7 @@ class Reading:
         call.notes += [("extra_keys", f"the call also has {', '.join(extra)}")] if extra else []
         return call
 
-    def _fields(self, shape: FieldCall, text: str) -> ReadCall:
+    def _field_by_field(self, shape: FieldCall, text: str) -> ReadCall:
         found = {
             name: self.alphabet.outside(part) for name, part in split(shape.inner, text).items()
         }

@@ -7,9 +7,8 @@ as a forced `<think>` or a prefilled answer, is the part of the turn that was no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -28,8 +27,7 @@ _BACK = 8
 Prompt = Tokens | Sequence[int] | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """past: the summary before the turn. tail: what the prompt holds of it, as `Alphabet` has it.
 
     calls: how many calls the conversation has, for ids that are made up.

@@ -26,7 +26,7 @@ from templc.runtime.parser.result import result_of
 from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Prompt, Start, start_of
-from templc.runtime.parser.usual import usual
+from templc.runtime.parser.usual import Job, usual
 from templc.runtime.tools import parameters_of
 
 if TYPE_CHECKING:
@@ -53,12 +53,15 @@ def read_whole(
     # Only a prompt given as ids or text has control tokens of its own.
     alphabet = kit.alphabet if state is not None or prompt is None else kit.alphabet.copy()
     start = start_of(renderer, codec, alphabet, prompt, state, tools)
+    job = Job(renderer, codec, kit, ids, start, accept, alphabet, (tools, state, finished))
+    return usual(job, _by_machine) or _by_machine(job)
 
-    def read() -> Parsed:
-        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet.copy(), start))
-        return _read_by(parser, ids, finished)
 
-    return usual(renderer, codec, kit, ids, start, accept, read) or read()
+def _by_machine(job: Job) -> Parsed:
+    tools, state, finished = job.given
+    begins = job.alphabet.copy(), job.start
+    parser = Parser(job.renderer, job.codec, None, tools, state, job.accept, begins)
+    return _read_by(parser, job.ids, finished)
 
 
 def _read_by(parser: Parser, completion: Sequence[int] | str, finished: bool) -> Parsed:

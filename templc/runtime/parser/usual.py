@@ -3,14 +3,15 @@
 `walk` goes from control token to control token; None is the answer for whatever else comes, and the machine reads
 that. What few ask for, spans and the comparison with a render, is left to the machine too.
 
-    usual(renderer, codec, kit, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
+    usual(job, read).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.parsed import Again, Parsed, ParsedSpan
 from templc.runtime.parser.alphabet import Alphabet
@@ -32,18 +33,34 @@ if TYPE_CHECKING:
 LONGEST, MOST = 64, 64
 
 
+class Job(NamedTuple):
+    """A completion to be read. alphabet: that of its prompt. given: tools, state, and whether the engine finished."""
+
+    renderer: Renderer
+    codec: Codec
+    kit: Kit
+    ids: list[int]
+    start: Start
+    accept: bool
+    alphabet: Alphabet
+    given: tuple[fold.Tools, Any, bool]
+
+
 class Later:
     """What the machine says of a completion: it reads when somebody asks, and once."""
 
-    def __init__(self, read: Callable[[], Parsed]) -> None:
-        self._read: Callable[[], Parsed] | None = read
+    __slots__ = ("_job", "_parsed", "_read")
+
+    def __init__(self, job: Job, read: Callable[[Job], Parsed]) -> None:
+        self._job: Job | None = job
+        self._read = read
         self._parsed: Parsed | None = None
 
     def _known(self) -> Parsed:
-        read = self._read  # once, for another thread may be done in between
-        if read is not None:
-            self._parsed = read()
-            self._read = None
+        job = self._job  # once, for another thread may be done in between
+        if job is not None:
+            self._parsed = self._read(job)
+            self._job = None
         assert self._parsed is not None
         return self._parsed
 
@@ -56,16 +73,9 @@ class Later:
         return self._known().compared
 
 
-def usual(
-    renderer: Renderer,
-    codec: Codec,
-    kit: Kit,
-    ids: list[int],
-    start: Start,
-    accept: bool,
-    read: Callable[[], Parsed],
-) -> Parsed | None:
+def usual(job: Job, read: Callable[[Job], Parsed]) -> Parsed | None:
     """What the ids say, None where the machine has to read them. read: by the machine."""
+    renderer, codec, kit, ids, start, accept, _, _ = job
     turn = text_at_once(codec, kit.alphabet, ids)
     if turn is None:
         return None
@@ -79,16 +89,11 @@ def usual(
     reasoning = told.fields.get("reasoning", "")
     if told.reasoned and renderer.tells_missing_reasoning and not reasoning:
         return None
-    later = Later(read)
-    return Parsed(
-        message=message_of(renderer, told.fields.get("content", ""), reasoning, told.calls),
-        status="ok",
-        placed=later.spans,
-        stop=int(ids[-1]),
-        stop_text=told.stop,
-        text=told.text,
-        again=later.again,
-    )
+    later = Later(job, read)
+    content = told.fields.get("content", "")
+    message = message_of(renderer, content, reasoning, told.calls)
+    stop = int(ids[-1])
+    return Parsed(message, "ok", (), (), later.spans, stop, told.stop, told.text, later.again)
 
 
 def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:
