@@ -1,8 +1,9 @@
 """What a bound renderer takes beside its tokenizer: `python -m tests.benchmarks.memory`.
 
-Owns one line a vocabulary and fast engine: resident megabytes that the codec and the engine add, once made, and what
-1,000 renderers for one tokenizer add to that. What the libraries take by being imported is told apart, once a process
-(numpy most of it, which training code has anyway). Linux only, for it reads /proc.
+Owns one line a vocabulary and fast engine: resident megabytes that the codec and the engine add, once made and used
+to render and to read an answer, and what 1,000 renderers for one tokenizer add to that. What the libraries take by
+being imported is told apart, once a process: numpy most of it, and Python's metadata of packages, which training code
+has anyway. Linux only, for it reads /proc.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import importlib
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import templc
 from templc.runtime.codec import codec_of
@@ -20,7 +22,11 @@ from tests.support import vocabularies
 
 FORMATS = {"qwen3": "qwen3", "llama3": "llama3", "deepseek-v3": "deepseekv3", "gpt-oss": "gpt_oss"}
 ENGINES = ("gigatoken", "tiktoken")
-CHAT = [{"role": "user", "content": "How much memory does this take? " * 20}]
+LIBRARIES = ("gigatoken.gigatoken_rs", "numpy", "tiktoken", "importlib.metadata")
+CHAT = [
+    {"role": "user", "content": "How much memory does this take? " * 20},
+    {"role": "assistant", "content": "It is measured here. " * 20 + "Yes."},
+]
 
 
 def resident() -> float:
@@ -39,18 +45,25 @@ def measure(vocabulary: str, format: str, engine: str) -> tuple[float, float]:
     before = resident()
     first = templc.get_renderer(format, tokenizer)
     assert codec_of(tokenizer).engine() == engine
-    first.render(CHAT)
+    used(first)
     one = resident()
     more = [templc.get_renderer(format, tokenizer) for _ in range(1000)]
     for renderer in more:
-        renderer.render(CHAT)
+        used(renderer)
     return one - before, resident() - one
+
+
+def used(renderer: Any) -> None:
+    """Render a conversation and read its answer back."""
+    tokens = renderer.render(CHAT)
+    parsed = renderer.parse([id for id, by in zip(tokens, tokens.sampled, strict=True) if by])
+    assert parsed.message["content"] == CHAT[1]["content"]
 
 
 def main() -> None:
     """Print the table, each line in a process of its own. Verdicts must be kept: the second run on a machine counts."""
     before = resident()
-    for library in ("gigatoken.gigatoken_rs", "numpy", "tiktoken"):
+    for library in LIBRARIES:
         importlib.import_module(library)
     print(f"{'libraries':24} {resident() - before:6.1f} MB", flush=True)
     for (vocabulary, format), engine in itertools.product(FORMATS.items(), ENGINES):

@@ -91,7 +91,7 @@ class _Fixed(NamedTuple):
     @classmethod
     def of(cls, texts: dict[int, str]) -> _Fixed:
         """Control tokens by id."""
-        made = cls(texts, [])
+        made = cls(texts, [None] * (max(texts, default=-1) + 1))
         for token, text in texts.items():
             made._set(token, text.encode("utf-8", _PASS))
         return made
