@@ -59,7 +59,7 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.least,
             option.fields,
             option.optional,
-            option.texts,
+            texts=option.texts,
         )
         for name, option in program.options.items()
     }

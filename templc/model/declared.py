@@ -58,7 +58,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.number("least"),
         fields.texts("fields"),
         fields.texts("optional"),
-        fields.constant("texts") is True,
+        texts=fields.constant("texts") is True,
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)

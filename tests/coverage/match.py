@@ -122,7 +122,10 @@ def _made(name: str, options: tuple[tuple[str, Any], ...]) -> Renderer:
 
 
 def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
-    """The candidate with the fewest places that differ or are refused; of those the one that refuses more."""
+    """The candidate with the fewest places that differ or are refused; of those the one that refuses more.
+
+    Of several the format that follows the template, then the one with the fewest options.
+    """
     theirs = texts(template)
     accepted = [place for place, text in enumerate(theirs) if text is not None]
     spelled: dict[tuple[str, str], Texts] = {}
@@ -131,9 +134,14 @@ def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
         if candidate.tokens not in spelled:
             spelled[candidate.tokens] = tuple(bound(text, candidate.tokens) for text in theirs)
         found.append(_match(template, candidate, spelled[candidate.tokens], accepted))
-    return min(
-        found, key=lambda match: (len(match.different) + len(match.refused), len(match.different))
-    )
+    return min(found, key=_order)
+
+
+def _order(match: Match) -> tuple[int, int, bool, int]:
+    known = program(match.candidate.format)
+    another = known.reference.sha256 != match.template.sha256
+    apart = len(match.different) + len(match.refused)
+    return apart, len(match.different), another, len(known.options)
 
 
 def bound(text: str | None, tokens: tuple[str, str]) -> str | None:
