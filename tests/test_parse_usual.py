@@ -1,4 +1,4 @@
-"""The short way of reading completions keeps nothing of a caller's that may change, and changes nothing of others."""
+"""The short way of reading completions takes calls, keeps nothing of a caller's, and changes nothing of others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 
 from templc.runtime.codec import codec_of
 from templc.runtime.parser.alphabet import COUNT
-from tests.support.responses import TOOLS, Case, answered
+from templc.runtime.parser.machine import Machine
+from tests.support.responses import TOOLS, Case, answered, cases, small_messages
 
 
 def prepared(name: str) -> tuple[Case, list[int]]:
@@ -60,3 +61,62 @@ def test_control_tokens_of_one_prompt_take_no_room_from_other_completions() -> N
     rare = f"<|more_{COUNT}|>"
     parsed = case.renderer.parse([added[rare], *ids], prompt=prompt, **given)
     assert any(rare in note.message for note in parsed.notes)
+
+
+def called(name: str) -> tuple[Case, list[list[int]]]:
+    """A case, and its small answers with calls, all of whose tokens were met before."""
+    case = next(cases(name))
+    answers = (item for item in small_messages(case.renderer) if plainly_calls(item))
+    found = [item.ids for answer in answers if (item := case.completion(answer)) is not None]
+    for ids in found:
+        case.renderer.parse(ids, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer)
+    return case, found
+
+
+def plainly_calls(message: dict[str, Any]) -> bool:
+    """Whether a message has calls, and no anchor of the format in its text."""
+    calls = message.get("tool_calls", ())
+    plain = all(isinstance(call["function"]["arguments"], str) for call in calls)
+    return bool(calls) and plain and message["content"] in ("", "a")
+
+
+@pytest.mark.parametrize("name", ("qwen3", "kimi_k2", "deepseekv3", "gpt_oss", "minimax_m2"))
+def test_calls_that_a_format_writes_so_are_read_without_the_machine(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, completions = called(name)
+    prompt, given = case.prompt(), {"tools": TOOLS, "tokenizer": case.tokenizer}
+    wanted = [machine_read(case, ids) for ids in completions]
+    monkeypatch.setattr(Machine, "feed", refused)
+    parsed = [case.renderer.parse(ids, prompt=prompt, **given) for ids in completions]
+    assert [one.message["tool_calls"] for one in parsed] == [
+        one.message["tool_calls"] for one in wanted
+    ]
+    monkeypatch.undo()
+    assert parsed == wanted
+
+
+@pytest.mark.parametrize("name", ("qwen3", "deepseekv3", "gemma4", "qwen3_coder"))
+@pytest.mark.parametrize("text", ('"', "\\", "}", "\n", " ", '","', "{", "</"))
+def test_a_call_with_more_in_it_is_read_as_the_machine_reads_it(name: str, text: str) -> None:
+    case, completions = called(name)
+    more = codec_of(case.tokenizer).plain(text)
+    ids = max(completions, key=len)
+    for at in range(len(ids) + 1):
+        changed = [*ids[:at], *more, *ids[at:]]
+        parsed = case.renderer.parse(
+            changed, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer
+        )
+        assert parsed == machine_read(case, changed)
+
+
+def machine_read(case: Case, ids: list[int]) -> Any:
+    """What the machine says of a completion."""
+    parser = case.renderer.parser(prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer)
+    parser.feed(ids)
+    return parser.finish()
+
+
+def refused(self: Machine, text: str) -> None:
+    """In place of the machine's reading: a prompt without a beginning of the answer may still be given."""
+    assert not text

@@ -49,7 +49,7 @@ _FORMS = {
 
 def as_mapping(raw: object, what: str = "message") -> Mapping[str, Any]:
     """A message, call or tool (`what`) as a mapping: dicts, dataclasses, pydantic models, plain objects."""
-    if isinstance(raw, Mapping):
+    if type(raw) is dict or isinstance(raw, Mapping):
         return raw
     if dataclasses.is_dataclass(raw) and not isinstance(raw, type):
         return {item.name: getattr(raw, item.name) for item in dataclasses.fields(raw)}

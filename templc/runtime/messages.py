@@ -7,79 +7,22 @@ understood is refused with a `MessageError` that names the message and the field
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
+from templc.runtime.call import Argument as Argument
+from templc.runtime.call import Call as Call
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import Joined, Media, join_parts
-from templc.runtime.spelled import holds, spells
+from templc.runtime.spelled import holds
 from templc.runtime.text import FILTERS, Verbatim, to_json
 from templc.runtime.waiting import Asked, Waiting
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One tool call; `arguments` is a mapping, or a string that is written byte for byte.
-
-    `raw`: how a model spelled single arguments, by name; written where it still means the value. `number`: how many
-    calls of the conversation stand before it, as text.
-    """
-
-    name: str
-    arguments: Any
-    id: str = ""
-    type: str = "function"
-    raw: Mapping[str, str] = field(default_factory=dict)
-    number: str = field(default="", compare=False)
-
-    @property
-    def ordinal(self) -> str:
-        """The number of the call, counted from 1."""
-        return str(int(self.number) + 1) if self.number else ""
-
-    def sorted_items(self) -> list[Argument]:
-        """The arguments by name, without regard to case."""
-        return sorted(self.items(), key=lambda argument: argument.name.lower())
-
-    def items(self) -> Iterator[Argument]:
-        """The arguments one by one, for formats that write each with its name; a JSON string is decoded."""
-        arguments = self.arguments
-        if isinstance(arguments, str):
-            arguments = self._decoded(arguments)
-        if not isinstance(arguments, Mapping):
-            raise MessageError(
-                f"the arguments of the call to `{self.name}` are not an object", field="tool_calls"
-            )
-        return (
-            Argument(str(name), self._spelled(name, value)) for name, value in arguments.items()
-        )
-
-    def _spelled(self, name: Any, value: Any) -> Any:
-        raw = self.raw.get(name)
-        return raw if isinstance(raw, str) and spells(raw, value) else value
-
-    def _decoded(self, text: str) -> Any:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise MessageError(
-                f"the arguments of the call to `{self.name}` are not JSON ({error})",
-                field="tool_calls",
-                help="this format writes arguments one by one: give a mapping or a JSON object",
-            ) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    name: str
-    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +96,22 @@ class MessageRules:
 
 _TALKING = ("user", "assistant", "system")
 _BUT_CONTENT = frozenset({"name", "calls", "call_id", "reasoning"})
+_WEIGHTS = ("train", "trainable", "loss", "weight")
 
 
 @dataclass(slots=True)
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
 
-    `as_template`: read like the published template under transformers 5, which ignores unknown keys.
+    `as_template`: read like the published template under transformers 5, which ignores unknown keys. `unedited`: the
+    messages are as a completion was read, so sampled arguments say what the decoded ones do.
     """
 
     rules: MessageRules
     as_template: bool = False
     calls: int = 0
     waiting: Waiting = field(default_factory=Waiting)
+    unedited: bool = False
 
     def read(self, raw: object, index: int) -> Message:
         """The canonical form of message `index`."""
@@ -205,9 +151,9 @@ class Reader:
         if self.rules.content:
             content = FILTERS[self.rules.content](content)
         if calls:
-            left = tuple(Asked(call.id, call.name, call.number) for call in calls)
-            ids = (*self.waiting.ids, *(call.id for call in calls))
-            self.waiting = self.waiting._replace(calls=left, left=left, content=content, ids=ids)
+            left = tuple([Asked(call.id, call.name, call.number) for call in calls])
+            ids = (*self.waiting.ids, *[call.id for call in calls])
+            self.waiting = Waiting(left, left, content, ids, self.waiting.media)
         call_id, asked = self._answered(raw, role)
         return Message(
             role=role,
@@ -281,7 +227,7 @@ class Reader:
         if len(raw) > len(seen):
             say = "the template writes only the first tool call of a message, the others are lost"
             warnings.warn(say, stacklevel=2)
-        return tuple(self._call(as_mapping(item, "tool call")) for item in seen)
+        return tuple([self._call(as_mapping(item, "tool call")) for item in seen])
 
     @property
     def _first_call(self) -> bool:
@@ -300,7 +246,9 @@ class Reader:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
         number, self.calls = str(self.calls), self.calls + 1
         arguments, sampled = function.get("arguments"), function.get("raw_arguments")
-        if isinstance(sampled, str) and holds(sampled, arguments):
+        if self.unedited and type(sampled) is Verbatim:
+            arguments = sampled
+        elif isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)
         return Call(
             name,
@@ -345,11 +293,12 @@ class Reader:
         rest = list(left)
         if answer in rest:
             rest.remove(answer)
-        self.waiting = self.waiting._replace(left=tuple(rest))
+        _, _, content, _, media = self.waiting
+        self.waiting = Waiting(calls, tuple(rest), content, ids, media)
         made_up = bool(self.rules.call_id) and not self.as_template
         if found or self.as_template:
             number = str(ids.index(found)) if found in ids else ""
-            answer = answer._replace(number=number)
+            answer = Asked(answer.id, answer.name, number)
         return (answer.id if made_up and not found else found), answer
 
 
@@ -383,7 +332,9 @@ def _text(raw: Mapping[str, Any], key: str) -> str:
 
 def _train(raw: Mapping[str, Any]) -> float | None:
     """The message's own training weight: `train`, `trainable`, `loss` or `weight`."""
-    for key in ("train", "trainable", "loss", "weight"):
+    if raw.keys().isdisjoint(_WEIGHTS):
+        return None
+    for key in _WEIGHTS:
         value = raw.get(key)
         if value is not None:
             if isinstance(value, bool | int | float) and 0 <= value <= 1:

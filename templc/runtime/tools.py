@@ -5,7 +5,7 @@ read_tools([{"name": "f"}])  ->  ({"type": "function", "function": {"name": "f"}
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from templc.runtime.aliases import as_mapping
@@ -38,3 +38,15 @@ def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[st
             help='give {"type": "function", "function": {"name": ..., "parameters": ...}} or the inner part',
         )
     return tool if "function" in tool else {"type": "function", "function": tool}
+
+
+def parameters_of(tools: Iterable[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
+    """The parameters of each declared tool; None where no tools are known."""
+    if tools is None:
+        return None
+    found: dict[str, Any] = {}
+    for tool in tools:
+        function = tool.get("function", tool)
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            found[function["name"]] = function.get("parameters")
+    return found

@@ -25,6 +25,7 @@ from templc.runtime.extend import cut, extension
 from templc.runtime.history import Node, Sampled, State, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
+from templc.runtime.parser.stream import read_whole
 from templc.runtime.pieces import text_of
 from templc.runtime.tokens import Span, Tokens
 from templc.runtime.writer import Writer
@@ -132,13 +133,8 @@ class Trajectory:
         if logprobs is not None and len(logprobs) != len(ids):
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
         ids = list(ids)
-        parsed = self._renderer.parse(
-            ids,
-            tools=state.tools,
-            tokenizer=self._codec,
-            state=state,
-            finished=finished,
-        )
+        given = (None, state.tools, state)
+        parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
         chunk = self._completion(ids, parsed, state)
         start = len(self)
         self._append(chunk, tuple(logprobs or (0.0,) * len(ids)))
@@ -233,40 +229,45 @@ class Trajectory:
         return self._whole
 
     def _completion(self, ids: list[int], parsed: Parsed, state: State) -> Tokens:
-        reader = Reader(
-            self._renderer.rules, self._renderer.as_template, state.calls, state.waiting
-        )
-        message = reader.read(parsed.message, state.size)
-        seen = self._renderer.future(prompt=False, live=True)
-        node = Node(message, state.size, state.past, seen, state.node)
+        renderer, size = self._renderer, state.size
+        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting, True)
+        message = reader.read(parsed.message, size)
+        seen = renderer.future(prompt=False, live=True)
+        node = Node(message, size, state.past, seen, state.node)
         # What was read is what the ids say, but for bytes that are no text.
         text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text)
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        after = state._replace(
-            node=node,
-            past=state.past.after(message),
-            calls=reader.calls,
-            waiting=reader.waiting,
-            prompt=False,
-            pending=() if overlap else pending,
-            overlap=overlap,
+        after = State(
+            state.renderer,
+            state.tools,
+            state.lead,
+            node,
+            state.past.after(message),
+            reader.calls,
+            reader.waiting,
+            False,
+            () if overlap else pending,
+            overlap,
+            *self._parting(node, state, ids, parsed),
         )
-        found = Tokens(
+        count = len(ids)
+        return Tokens(
             ids,
-            weights=[1.0] * len(ids),
-            sampled=[True] * len(ids),
-            message_index=[state.size] * len(ids),
+            weights=[1.0] * count,
+            sampled=[True] * count,
+            message_index=[size] * count,
             text=text,
-            spans=[Span(0, len(ids), state.size, "completion", True)],
+            spans=[Span(0, count, size, "completion", True)],
+            state=after,
         )
-        found.state = self._marked(after, state, ids, parsed)
-        return found
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
+        if not self._renderer.stop_strings:
+            return ""
         out = Writer()
-        if self._renderer.stop_strings and "closer" in self._renderer.parts:
+        if "closer" in self._renderer.parts:
             past, future = self._renderer.past_type(), self._renderer.future(prompt=False)
             self._renderer.parts["closer"](self._renderer, out, fold.PROMPT, past, future)
         closer = text_of(out.pieces)
@@ -275,26 +276,27 @@ class Trajectory:
                 return stop[len(closer) :]
         return ""
 
-    def _marked(self, after: State, before: State, ids: list[int], parsed: Parsed) -> State:
-        """The state with the place where a fresh render of the same messages would part from these tokens."""
-        if after.apart is not None or after.node is None:
-            return after
-        future = self._renderer.future(prompt=False)
-        change = first_change(
-            self._renderer, after, after.node.parent, future.before(after.node.message)
-        )
+    def _parting(
+        self, node: Node, before: State, ids: list[int], parsed: Parsed
+    ) -> tuple[int | None, Sampled | None]:
+        """Where a fresh render of the same messages parts from these tokens: `apart` and `unchecked` of the state."""
+        if before.apart is not None:
+            return before.apart, before.unchecked
+        renderer = self._renderer
+        future = renderer.future(prompt=False)
+        change = first_change(renderer, before, node.parent, future.before(node.message))
         if change is not None:
             owners = enumerate(self.tokens.message_index)
             at = next((n for n, owner in owners if owner >= change.index), len(self))
-            return after._replace(apart=at)
-        check = partial(_apart, self._renderer, self._codec, after, before, ids, parsed, len(self))
-        return after._replace(unchecked=Sampled(check, after.unchecked))
+            return at, before.unchecked
+        check = partial(_apart, renderer, self._codec, node, before, ids, parsed, len(self))
+        return None, Sampled(check, before.unchecked)
 
 
 def _apart(
     renderer: Renderer,
     codec: Codec,
-    after: State,
+    node: Node,
     before: State,
     ids: list[int],
     parsed: Parsed,
@@ -303,8 +305,7 @@ def _apart(
     """Index of the first token of a turn, sampled from `start` on, that a fresh render would not have."""
     if renderer.continues_prompt and parsed.canonical and parsed.differs is None:
         return None
-    assert after.node is not None
-    pieces = emission(renderer, after, after.node, renderer.future(prompt=False))
+    pieces = emission(renderer, before, node, renderer.future(prompt=False))
     prompt = fold.end_text(renderer, before.tools, before.lead, before.past)
     if not text_of(pieces).startswith(prompt):
         return start

@@ -7,12 +7,14 @@ cannot be read raises `BadCall`, whose code says why; what is odd is in `notes`,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from templc.runtime.parser.alphabet import Alphabet
+from templc.runtime.parser.between import BadCall as BadCall
+from templc.runtime.parser.between import after, split
 from templc.runtime.parser.grammar import (
     ArgumentCall,
     BareCall,
@@ -36,19 +38,12 @@ from templc.runtime.parser.values import (
     members,
     read_json,
     typed,
+    usual_members,
 )
-from templc.runtime.text import to_json
+from templc.runtime.text import Verbatim, to_json
 
 Raw = str | dict[str, str]
 Problem = tuple[str, str]
-
-
-class BadCall(Exception):
-    """A call that cannot be read: a code and words."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(code, message)
-        self.code, self.message = code, message
 
 
 @dataclass(slots=True)
@@ -120,6 +115,10 @@ class Reading:
         return call
 
     def _json(self, shape: JsonCall, text: str) -> ReadCall:
+        usual = usual_members(text, shape.name, shape.arguments)
+        if usual is not None:
+            name, value, raw = usual
+            return ReadCall(name, _object(name, value), Verbatim(raw))
         try:
             found = members(text)
         except Unreadable as error:
@@ -130,7 +129,7 @@ class Reading:
         if shape.arguments not in found:
             raise BadCall("bad_arguments", f"the call to {name!r} has no {shape.arguments}")
         value, raw = found[shape.arguments]
-        call = ReadCall(name, _object(name, value), raw)
+        call = ReadCall(name, _object(name, value), Verbatim(raw))
         call_id = found.get(shape.id, (None, ""))[0] if shape.id else None
         call.id = call_id if isinstance(call_id, str) and call_id else None
         extra = sorted(found.keys() - {shape.name, shape.arguments, shape.id})
@@ -139,7 +138,7 @@ class Reading:
 
     def _fields(self, shape: FieldCall, text: str) -> ReadCall:
         found = {
-            name: self.alphabet.outside(part) for name, part in _split(shape.inner, text).items()
+            name: self.alphabet.outside(part) for name, part in split(shape.inner, text).items()
         }
         call_id = found.get("id", "").strip()
         notes: list[Problem] = []
@@ -157,7 +156,7 @@ class Reading:
         return ReadCall(
             name,
             arguments,
-            raw,
+            Verbatim(raw),
             call_id or None,
             found.get("type", "").strip() or "function",
             notes=notes,
@@ -166,7 +165,7 @@ class Reading:
     def _map(self, shape: MapCall, text: str) -> ReadCall:
         before, mark = self.alphabet.outside(shape.before), self.alphabet.outside(shape.mark)
         inner = self.alphabet.outside(text)
-        inner = _after(inner, before) if before else inner
+        inner = after(inner, before) if before else inner
         name, brace, rest = inner.partition("{")
         if not name.strip() or not brace:
             raise BadCall("no_name", "the call is not a name and braces")
@@ -183,7 +182,7 @@ class Reading:
         """Read with the mark as a character of its own, so that no text in a value is taken for one."""
         start = text.find(shape.mark)
         head, rest = (text, "") if start < 0 else (text[:start], text[start:])
-        name = self.alphabet.outside(_split(shape.head, head).get("name", "")).strip()
+        name = self.alphabet.outside(split(shape.head, head).get("name", "")).strip()
         if not name:
             raise BadCall("no_name", "the call has no name")
         try:
@@ -223,7 +222,7 @@ class Reading:
         head = text if start < 0 else text[:start]
         if start < 0 and shape.tail.strip():
             head = head.rstrip().removesuffix(shape.tail.strip())
-        found = _split(shape.head, head)
+        found = split(shape.head, head)
         name = found.get("name", "").strip()
         if not name:
             raise BadCall("no_name", "the call has no name")
@@ -241,7 +240,7 @@ class Reading:
         text, shape = self.alphabet.outside(text), _outside(shape, self.alphabet)
         edge = str(shape.head[-1])
         head, found, rest = text.partition(edge)
-        name = _split(shape.head, head + found).get("name", "").strip()
+        name = split(shape.head, head + found).get("name", "").strip()
         if not name:
             raise BadCall("no_name", "the call has no name")
         if not rest.rstrip().endswith(shape.tail):
@@ -276,44 +275,6 @@ def _object(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadCall("bad_arguments", f"the arguments of {name!r} are not an object")
     return value
-
-
-def _split(inner: Sequence[str | Part], text: str) -> dict[str, str]:
-    """The parts between the texts of a call; white space around the texts may differ."""
-    found: dict[str, str] = {}
-    for place, item in enumerate(inner):
-        if isinstance(item, str):
-            if place == 0:
-                text = _after(text, item)
-            continue
-        following = inner[place + 1] if place + 1 < len(inner) else ""
-        last = place + 2 >= len(inner)
-        found[item.name], text = _before(text, str(following), last)
-    return found
-
-
-def _after(text: str, literal: str) -> str:
-    if text.startswith(literal):
-        return text[len(literal) :]
-    core = literal.strip()
-    place = text.find(core)
-    if text[:place].strip() or place < 0:
-        raise BadCall("bad_call", f"the call does not begin with {core!r}")
-    return text[place + len(core) :]
-
-
-def _before(text: str, literal: str, last: bool) -> tuple[str, str]:
-    """The text up to a literal and what follows it; the last literal stands at the very end."""
-    if not literal:
-        return text, ""
-    core = literal.strip()
-    place = text.rfind(literal) if last else text.find(literal)
-    if place >= 0 and (not last or place + len(literal) == len(text)):
-        return text[:place], text[place + len(literal) :]
-    place = text.rfind(core) if last else text.find(core)
-    if place < 0 or not core or (last and text[place + len(core) :].strip()):
-        raise BadCall("bad_call", f"{core!r} is missing in the call")
-    return text[:place], text[place + len(core) :]
 
 
 def _outside(shape: ArgumentCall, alphabet: Alphabet) -> ArgumentCall:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import weakref
+from array import array
 from bisect import bisect_left, bisect_right
 from codecs import utf_8_decode
 from collections.abc import Sequence
 from itertools import accumulate, chain, compress
-from operator import not_
+from operator import itemgetter, not_
 from typing import Any, NamedTuple, Protocol
 
 from templc.runtime.codec import Codec
@@ -69,16 +70,40 @@ class _Fixed(NamedTuple):
     """Tokens in a turn, by id, for one set of control tokens that have a fixed character.
 
     texts: of control tokens and of those whose bytes are characters by themselves. pieces: bytes of control tokens,
-    and of all tokens that cannot be part of such a character's bytes, whatever stands beside them.
+    and of all tokens that cannot be part of such a character's bytes, whatever stands beside them; None for others.
+    It is a list, for the entries of a dictionary lie too far apart: that takes twice the time.
     """
 
     texts: dict[int, str]
-    pieces: dict[int, bytes]
+    pieces: list[bytes | None]
 
     def add(self, token: int, piece: bytes) -> None:
         """A token that is no control token."""
         if piece and not piece.endswith(b"\xed") and not _SURROGATE.search(piece):
-            self.pieces[token] = piece
+            self._set(token, piece)
+
+    def _set(self, token: int, piece: bytes) -> None:
+        missing = token + 1 - len(self.pieces)
+        if missing > 0:
+            self.pieces.extend([None] * missing)
+        self.pieces[token] = piece
+
+    @classmethod
+    def of(cls, texts: dict[int, str]) -> _Fixed:
+        """Control tokens by id."""
+        made = cls(texts, [])
+        for token, text in texts.items():
+            made._set(token, text.encode("utf-8", _PASS))
+        return made
+
+    def read(self, ids: Sequence[int]) -> str | None:
+        """The text of ids that are whole characters together; None where it takes a closer look."""
+        try:
+            array("I", ids)  # a number below 0 would count from the end of the list
+            found: Any = itemgetter(*ids)(self.pieces)
+            return b"".join(found if len(ids) > 1 else (found,)).decode("utf-8", _PASS)
+        except (IndexError, OverflowError, TypeError, UnicodeDecodeError):
+            return None
 
 
 class _Known:
@@ -98,8 +123,7 @@ class _Known:
             named = {text: number for number, text in self.controls.items()}
             fixed = (text for text in alphabet.known if text in named)
             texts = {named[text]: alphabet.character(text) or text for text in fixed}
-            pieces = {token: text.encode("utf-8", _PASS) for token, text in texts.items()}
-            found = self._fixed[alphabet.known] = _Fixed(texts, pieces)
+            found = self._fixed[alphabet.known] = _Fixed.of(texts)
         return found
 
 
@@ -118,14 +142,7 @@ def _known_of(codec: Codec) -> _Known:
 
 def text_at_once(codec: Codec, alphabet: Alphabet, ids: Sequence[int]) -> str | None:
     """The text of tokens that are whole characters together; None where it takes a closer look."""
-    return _at_once(_known_of(codec).fixed(alphabet), ids)
-
-
-def _at_once(fixed: _Fixed, ids: Sequence[int]) -> str | None:
-    try:
-        return b"".join(map(fixed.pieces.__getitem__, ids)).decode("utf-8", _PASS)
-    except (KeyError, UnicodeDecodeError):
-        return None
+    return _known_of(codec).fixed(alphabet).read(ids)
 
 
 class TokenLexer:
@@ -158,7 +175,7 @@ class TokenLexer:
         self._first = self._offset = offset
 
     def feed(self, given: Sequence[int]) -> str:
-        text = None if self._rest else _at_once(self._fixed, given)
+        text = None if self._rest else self._fixed.read(given)
         if text is None:
             self._read_all()
             texts = self._one_by_one(given)

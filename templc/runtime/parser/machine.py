@@ -8,15 +8,11 @@ is kept back, and nothing else; so a cut of the input anywhere changes nothing.
 
 from __future__ import annotations
 
-import re
-
 from templc.runtime.parser.call_run import CallRun, ended, opened
 from templc.runtime.parser.calls import Reading
 from templc.runtime.parser.grammar import BareCall
 from templc.runtime.parser.record import Record
-from templc.runtime.parser.states import Begin, Exit, Table
-
-_SOLID = re.compile(r"\S")
+from templc.runtime.parser.states import SOLID, Begin, Exit, Table
 
 
 class Machine:
@@ -126,7 +122,7 @@ class Machine:
 
     def _leading(self) -> bool:
         """Before the first character that is not white space: an anchor may still say what this is."""
-        match = _SOLID.search(self.buffer, self.at)
+        match = SOLID.search(self.buffer, self.at)
         solid = match.start() if match else len(self.buffer)
         self._hold(solid)
         if match is None:

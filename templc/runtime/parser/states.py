@@ -5,14 +5,25 @@ Owns `Table`, which `table` builds and the machine walks.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from templc.runtime.parser.alphabet import STAND_INS
-from templc.runtime.parser.finder import Finder
-from templc.runtime.parser.grammar import Calls, CallShape, Strip
+from templc.runtime.parser.alphabet import STAND_INS, Alphabet
+from templc.runtime.parser.finder import Finder, finder_of
+from templc.runtime.parser.grammar import (
+    ArgumentCall,
+    Calls,
+    CallShape,
+    FieldCall,
+    JsonCall,
+    MapCall,
+    Strip,
+)
 
 Place = tuple[int, int]
+SOLID = re.compile(r"\S")
 
 
 @dataclass(slots=True)
@@ -20,7 +31,8 @@ class Exit:
     """What an anchor does: `kind` is enter, section, leave, call or stop; `target` the state that follows.
 
     pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
-    others: further shapes that a call may have here.
+    others: further shapes that a call may have here. spelled: the core as people see it. ends: finds the first anchor
+    that may end the call, where `walk` reads calls of this shape.
     """
 
     kind: str
@@ -31,6 +43,8 @@ class Exit:
     target: int = -1
     calls: Calls | None = None
     others: list[CallShape] = field(default_factory=list)
+    spelled: str = ""
+    ends: re.Pattern[str] | None = None
 
 
 @dataclass(slots=True)
@@ -39,8 +53,8 @@ class State:
 
     lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
     tokens that lead elsewhere where they stand at the very beginning. gap: a section of
-    calls, where text is junk. opener: the anchor that led here, which models repeat. plain: text of a field that goes
-    on up to a control token; spelled: those of `lead` that begin with text.
+    calls, where text is junk. opener: the anchor that led here, which models repeat. plain: text of a field, and
+    every anchor here begins with a control token.
     """
 
     places: frozenset[Place]
@@ -53,7 +67,6 @@ class State:
     gap: bool = False
     opener: str = ""
     plain: bool = False
-    spelled: tuple[str, ...] = ()
     finder: Finder = field(default_factory=lambda: Finder(()))
     lead_finder: Finder = field(default_factory=lambda: Finder(()))
     pres: frozenset[str] = frozenset()
@@ -88,14 +101,26 @@ class Table:
     begins: dict[str, Begin | None] = field(default_factory=dict, compare=False)
 
 
-def finish(state: State) -> None:
+def finish(state: State, stops: Iterable[str], alphabet: Alphabet) -> None:
     """Work out what reading needs, once all ways from the state are known."""
     if state.opener and state.name == "reasoning":
         state.lead.setdefault(state.opener, Exit("again", state.opener))
     state.finder = Finder(state.exits)
     state.lead_finder = Finder([*state.exits, *state.lead])
-    field = state.name in ("content", "reasoning") and not (state.late or state.gap)
-    state.plain = field and all(STAND_INS.match(core) for core in state.exits)
-    state.spelled = tuple(core for core in state.lead if not STAND_INS.match(core))
+    sealed = all(STAND_INS.match(core) for core in (*state.exits, *state.lead))
+    state.plain = sealed and state.name in ("content", "reasoning")
     pres = {way.pre for way in state.exits.values() if way.pre}
     state.pres = frozenset(pre[:size] for pre in pres for size in range(1, len(pre) + 1))
+    for way in (*state.exits.values(), *state.lead.values()):
+        way.spelled, way.ends = alphabet.outside(way.core), _ends(way, frozenset(stops))
+
+
+def _ends(way: Exit, stops: frozenset[str]) -> re.Pattern[str] | None:
+    if way.kind != "call" or way.calls is None:
+        return None
+    call = way.calls.call
+    known = (JsonCall, FieldCall, ArgumentCall, MapCall)
+    if not all(isinstance(shape, known) for shape in (call, *way.others)):
+        return None
+    sections = (anchor.core for anchor in (way.calls.open, way.calls.close) if anchor)
+    return finder_of(stops.union((call.open.core, call.close.core), sections) - {""}).regex

@@ -9,8 +9,8 @@ parsed = parser.finish()
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -27,6 +27,7 @@ from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Prompt, Start, start_of
 from templc.runtime.parser.usual import usual
+from templc.runtime.tools import parameters_of
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
@@ -49,14 +50,15 @@ def read_whole(
     # Copied, for what is found out later must be of what was given, whatever becomes of the list.
     ids = list(completion) if type(completion) is list else list(map(int, completion))
     kit, (prompt, tools, state) = kit_of(renderer.info, codec), given
-    alphabet = kit.alphabet.copy()
+    # Only a prompt given as ids or text has control tokens of its own.
+    alphabet = kit.alphabet if state is not None or prompt is None else kit.alphabet.copy()
     start = start_of(renderer, codec, alphabet, prompt, state, tools)
 
     def read() -> Parsed:
-        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet, start))
+        parser = Parser(renderer, codec, None, tools, state, accept, (alphabet.copy(), start))
         return _read_by(parser, ids, finished)
 
-    return usual(renderer, codec, ids, start, accept, read) or read()
+    return usual(renderer, codec, kit, ids, start, accept, read) or read()
 
 
 def _read_by(parser: Parser, completion: Sequence[int] | str, finished: bool) -> Parsed:
@@ -140,7 +142,7 @@ class Parser:
         renderer, kit = self._renderer, kit_of(self._renderer.info, codec)
         alphabet, start = self._begins or self._start(kit.alphabet.copy(), codec)
         table = table_for(renderer, start, kit, self._accept)
-        reading = Reading(_schemas(start.tools), renderer.rules.call_id, alphabet)
+        reading = Reading(parameters_of(start.tools), renderer.rules.call_id, alphabet)
         machine = Machine(table, Record(alphabet), reading)
         tail = start.tail
         machine.feed(tail)
@@ -161,15 +163,3 @@ class Parser:
     def _start(self, alphabet: Alphabet, codec: Codec | None) -> tuple[Alphabet, Start]:
         prompt, tools, state = self._given
         return alphabet, start_of(self._renderer, codec, alphabet, prompt, state, tools)
-
-
-def _schemas(tools: fold.Tools) -> Mapping[str, Any] | None:
-    """The parameters of each declared tool; None where no tools are known."""
-    if tools is None:
-        return None
-    found: dict[str, Any] = {}
-    for tool in tools:
-        function = tool.get("function", tool)
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            found[function["name"]] = function.get("parameters")
-    return found

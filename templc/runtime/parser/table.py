@@ -45,7 +45,7 @@ def table_of(
     """The automaton; `controls` are the control tokens as `Alphabet` has them, accept: calls count in reasoning."""
     alphabet = Alphabet(controls)
     paths = tuple(tuple(_inside(step, alphabet) for step in path) for path in paths_of(response))
-    return _Builder(paths, tuple(map(alphabet.inside, stops)), accept).table()
+    return _Builder(paths, tuple(map(alphabet.inside, stops)), accept).table(alphabet)
 
 
 def paths_of(response: Response) -> list[Path]:
@@ -153,13 +153,13 @@ class _Builder:
         self._numbers: dict[tuple[frozenset[Place], str], int] = {}
         self._end = _end_blank(paths)
 
-    def table(self) -> Table:
+    def table(self, alphabet: Alphabet) -> Table:
         start = next(
             (path[0].text for path in self._paths if path and isinstance(path[0], Blank)), ""
         )
         self._state(frozenset((number, 0) for number in range(len(self._paths))), "text")
         for state in self._states:
-            finish(state)
+            finish(state, self._stops, alphabet)
         return Table(tuple(self._states), start, self._end, self._stops)
 
     def _state(self, places: frozenset[Place], kind: str, opener: str = "") -> int:

@@ -1,44 +1,35 @@
-"""The short way to read a completion: one that is written just as the format writes it, and calls nothing.
+"""The short way to read a completion: one that is written just as the format writes it.
 
-Owns the walk from control token to control token over the states of the automaton, with every white space where it
-belongs. It answers None for whatever else comes, and the machine reads that. What few ask for, spans and the
-comparison with a render, it leaves to the machine too.
+`walk` goes from control token to control token; None is the answer for whatever else comes, and the machine reads
+that. What few ask for, spans and the comparison with a render, is left to the machine too.
 
-    usual(renderer, codec, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
+    usual(renderer, codec, kit, ids, start, False, read).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from templc.runtime.codec import Codec
 from templc.runtime.parsed import Again, Parsed, ParsedSpan
-from templc.runtime.parser.alphabet import STAND_INS, Alphabet
+from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.calls import Reading
-from templc.runtime.parser.kit import kit_of
+from templc.runtime.parser.kit import Kit
 from templc.runtime.parser.lexer import text_at_once
 from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import message_of
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Start
-from templc.runtime.parser.states import Begin, Exit, State, Table
+from templc.runtime.parser.states import Begin, Table
+from templc.runtime.parser.walk import Walk
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 # Prompts hold the few tails that a format writes, or the beginning of an answer, which is not remembered.
 LONGEST, MOST = 64, 64
-
-
-class Told(NamedTuple):
-    """The fields that a completion has, what stopped it, and its text. reasoned: it opened reasoning."""
-
-    fields: dict[str, str]
-    reasoned: bool
-    stop: str
-    text: str
 
 
 class Later:
@@ -68,19 +59,21 @@ class Later:
 def usual(
     renderer: Renderer,
     codec: Codec,
+    kit: Kit,
     ids: list[int],
     start: Start,
     accept: bool,
     read: Callable[[], Parsed],
 ) -> Parsed | None:
     """What the ids say, None where the machine has to read them. read: by the machine."""
-    kit = kit_of(renderer.info, codec)
     turn = text_at_once(codec, kit.alphabet, ids)
     if turn is None:
         return None
     table = table_for(renderer, start, kit, accept)
     begin = _begin(table, start.tail, kit.alphabet)
-    told = None if begin is None else _told(table, begin, turn, kit.alphabet)
+    if begin is None:
+        return None
+    told = Walk(table, kit.alphabet, renderer.rules.call_id, start.tools).told(begin, turn)
     if told is None:
         return None
     reasoning = told.fields.get("reasoning", "")
@@ -88,7 +81,7 @@ def usual(
         return None
     later = Later(read)
     return Parsed(
-        message=message_of(renderer, told.fields.get("content", ""), reasoning, ()),
+        message=message_of(renderer, told.fields.get("content", ""), reasoning, told.calls),
         status="ok",
         placed=later.spans,
         stop=int(ids[-1]),
@@ -110,47 +103,3 @@ def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:
             known.clear()
         known[tail] = machine.fresh
     return known.get(tail)
-
-
-def _told(table: Table, begin: Begin, turn: str, alphabet: Alphabet) -> Told | None:
-    state, eat, reasoned = begin
-    fields: dict[str, str] = {}
-    parts: list[str] = []
-    at = 0
-    while state.plain and (control := STAND_INS.search(turn, at)) is not None:
-        match = state.lead_finder.regex.match(turn, control.start())
-        if match is None:
-            return None
-        stretch, core, at = turn[at : match.start()], match[0], match.end()
-        way = _field(state, eat, stretch, core, fields)
-        if way is None:
-            return None
-        spelled = alphabet.outside(core)
-        parts += (stretch, spelled)
-        if way.kind == "stop":
-            done = at == len(turn) and state.name == "content"
-            return Told(fields, reasoned, spelled, "".join(parts)) if done else None
-        if way.kind != "enter":
-            return None
-        state, eat = table.states[way.target], way.post
-        reasoned = reasoned or state.name == "reasoning"
-    return None
-
-
-def _field(state: State, eat: str, stretch: str, core: str, fields: dict[str, str]) -> Exit | None:
-    """The way on from a state, its text taken; None where white space or anything else is not as usual."""
-    if not stretch and core[0] in state.empty:
-        return None
-    way = state.exits.get(core)
-    if way is None:
-        lead = state.lead.get(core)
-        return lead if lead is not None and stretch == eat and not lead.pre else None
-    size = len(stretch) - len(eat) - len(way.pre)
-    if size < 0 or not (stretch.startswith(eat) and stretch.endswith(way.pre)):
-        return None
-    text = stretch[len(eat) : len(eat) + size]
-    edges = text[:1] + text[-1:]
-    if state.name in fields or edges != edges.strip() or text.startswith(state.spelled):
-        return None
-    fields[state.name] = text
-    return way

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
@@ -71,6 +72,27 @@ def members(text: str) -> dict[str, tuple[Any, str]]:
                 return _ended(text, at + 1, found)
             case _:
                 raise Unreadable(f"a comma or a closing brace is missing at character {at}")
+
+
+def usual_members(text: str, name: str, other: str) -> tuple[str, Any, str] | None:
+    """As `members`, for an object that is written in the usual way: a name, another value and its raw text.
+
+    None where it is written otherwise, or is none.
+    """
+    match = _beginning(name, other).match(text)
+    if match is None or text.count("[") + text.count("{") > DEEPEST:
+        return None
+    try:
+        value, end = _DECODER.raw_decode(text, match.end())
+    except (ValueError, RecursionError):
+        return None
+    return (match[1], value, text[match.end() : end]) if text[end:] == "}" else None
+
+
+@lru_cache(maxsize=64)
+def _beginning(name: str, other: str) -> re.Pattern[str]:
+    first, second = (re.escape(json.dumps(key)) for key in (name, other))
+    return re.compile(rf'\{{{first}: "([^"\\\x00-\x1f]+)", {second}: ')
 
 
 def _ended(text: str, at: int, found: dict[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:

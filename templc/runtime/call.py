@@ -1,0 +1,69 @@
+"""A tool call as renderers read it, and its arguments one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from templc.runtime.errors import MessageError
+from templc.runtime.spelled import spells
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call; `arguments` is a mapping, or a string that is written byte for byte.
+
+    `raw`: how a model spelled single arguments, by name; written where it still means the value. `number`: how many
+    calls of the conversation stand before it, as text.
+    """
+
+    name: str
+    arguments: Any
+    id: str = ""
+    type: str = "function"
+    raw: Mapping[str, str] = field(default_factory=dict)
+    number: str = field(default="", compare=False)
+
+    @property
+    def ordinal(self) -> str:
+        """The number of the call, counted from 1."""
+        return str(int(self.number) + 1) if self.number else ""
+
+    def sorted_items(self) -> list[Argument]:
+        """The arguments by name, without regard to case."""
+        return sorted(self.items(), key=lambda argument: argument.name.lower())
+
+    def items(self) -> Iterator[Argument]:
+        """The arguments one by one, for formats that write each with its name; a JSON string is decoded."""
+        arguments = self.arguments
+        if isinstance(arguments, str):
+            arguments = self._decoded(arguments)
+        if not isinstance(arguments, Mapping):
+            raise MessageError(
+                f"the arguments of the call to `{self.name}` are not an object", field="tool_calls"
+            )
+        return (
+            Argument(str(name), self._spelled(name, value)) for name, value in arguments.items()
+        )
+
+    def _spelled(self, name: Any, value: Any) -> Any:
+        raw = self.raw.get(name)
+        return raw if isinstance(raw, str) and spells(raw, value) else value
+
+    def _decoded(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise MessageError(
+                f"the arguments of the call to `{self.name}` are not JSON ({error})",
+                field="tool_calls",
+                help="this format writes arguments one by one: give a mapping or a JSON object",
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    name: str
+    value: Any
