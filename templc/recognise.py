@@ -125,7 +125,7 @@ def _unknown(name: str, rows: list[dict[str, Any]]) -> FormatError:
 def _by_comparison(template: str, digest: str, tokenizer: Any) -> Found:
     """The format that writes what the template writes, over small conversations and single options.
 
-    Of several the one whose options do in the template what they do in the format.
+    Of several the one whose options do in the template what they do in the format, and whose control tokens it spells.
     """
     try:
         published = _published(template, tokenizer)
@@ -145,7 +145,10 @@ def _by_comparison(template: str, digest: str, tokenizer: Any) -> Found:
             agreeing.append(name)
         scores.append((-agreed / max(1, compared), name))
     if agreeing:
-        chosen = min(agreeing, key=lambda name: _otherwise(published, name, tokenizer))
+        chosen = min(
+            agreeing,
+            key=lambda name: (*_otherwise(published, name, tokenizer), *_spelled(template, name)),
+        )
         return Found(chosen, by="comparison")
     near = list(dict.fromkeys(name for _, name in sorted(scores)))[:_NEAREST]
     raise FormatError(
@@ -183,6 +186,12 @@ def _otherwise(published: Any, name: str, tokenizer: Any) -> tuple[int, int]:
     changing = (one for one in _single(name) if not _agrees(published, name, tokenizer, one))
     same = [_agrees(published, name, tokenizer, one, told=True) for one in changing]
     return same.count(False), -same.count(True)
+
+
+def _spelled(template: str, name: str) -> tuple[int, int]:
+    """How many control tokens of a format a template does not spell; and how many it does, negated."""
+    there = [token in template for token in renderer_class(name).info.specials]
+    return there.count(False), -there.count(True)
 
 
 def _agrees(

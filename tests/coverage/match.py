@@ -21,6 +21,7 @@ from templc.runtime.errors import TemplcError
 from tests.coverage.battery import BATTERY, Conversation
 from tests.coverage.renders import BOS, EOS, Template, Texts, texts
 from tests.support.formats import FORMATS, dates, option_kinds, option_sets, program, renderer
+from tests.support.published import path_of
 
 FEWEST = 8
 """A template that takes fewer conversations of the battery than these is not one of chats."""
@@ -124,7 +125,7 @@ def _made(name: str, options: tuple[tuple[str, Any], ...]) -> Renderer:
 def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
     """The candidate with the fewest places that differ or are refused; of those the one that refuses more.
 
-    Of several the format that follows the template, then the one with the fewest options.
+    Of several that are equal the format that follows the template, then the one whose control tokens it spells.
     """
     theirs = texts(template)
     accepted = [place for place, text in enumerate(theirs) if text is not None]
@@ -137,11 +138,20 @@ def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
     return min(found, key=_order)
 
 
-def _order(match: Match) -> tuple[int, int, bool, int]:
+def _order(match: Match) -> tuple[int, int, bool, int, int]:
+    apart = len(match.different) + len(match.refused)
+    if not match.equal:
+        return apart, len(match.different), True, 0, 0
     known = program(match.candidate.format)
     another = known.reference.sha256 != match.template.sha256
-    apart = len(match.different) + len(match.refused)
-    return apart, len(match.different), another, len(known.options)
+    there = [token in source(match.template.name) for token in known.specials]
+    return apart, len(match.different), another, there.count(False), -there.count(True)
+
+
+@functools.cache
+def source(name: str) -> str:
+    """The text of a template."""
+    return path_of(name).read_text(encoding="utf-8")
 
 
 def bound(text: str | None, tokens: tuple[str, str]) -> str | None:
