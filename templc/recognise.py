@@ -123,19 +123,33 @@ def _unknown(name: str, rows: list[dict[str, Any]]) -> FormatError:
 
 
 def _by_comparison(template: str, digest: str, tokenizer: Any) -> Found:
-    """The format that writes what the template writes, over small conversations and single options."""
+    """The format that writes what the template writes, over small conversations and single options.
+
+    Of several the one whose options do in the template what they do in the format, and whose control tokens it spells.
+    """
     try:
         published = _published(template, tokenizer)
     except TemplcError as error:
         raise FormatError(
             f"no format follows the template {digest[:8]}, and {error.message}", help=error.help
         ) from None
-    scores = []
+    scores: list[tuple[float, str]] = []
+    agreeing: list[str] = []
     for name, options in _candidates():
+        if agreeing and (options or not _agrees(published, name, tokenizer, longest=1)):
+            continue
         agreed, compared = _agreement(published, name, options, tokenizer)
         if compared >= _FEWEST and agreed == compared:
-            return Found(name, options, "comparison")
+            if options:
+                return Found(name, options, "comparison")
+            agreeing.append(name)
         scores.append((-agreed / max(1, compared), name))
+    if agreeing:
+        chosen = min(
+            agreeing,
+            key=lambda name: (*_otherwise(published, name, tokenizer), *_spelled(template, name)),
+        )
+        return Found(chosen, by="comparison")
     near = list(dict.fromkeys(name for _, name in sorted(scores)))[:_NEAREST]
     raise FormatError(
         f"no format writes what the template {digest[:8]} writes; nearest: {', '.join(near)}",
@@ -154,27 +168,68 @@ def _published(template: str, tokenizer: Any) -> Any:
 def _candidates() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every format without options, then with each value of each option alone."""
     yield from ((name, {}) for name in list_formats())
-    for name in list_formats():
-        for key, option in renderer_class(name).known_options.items():
-            values = {"bool": (True, False), "list": (), "record": ()}.get(
-                option.type, option.values
-            )
-            yield from ((name, {key: value}) for value in values)
+    yield from ((name, options) for name in list_formats() for options in _single(name))
+
+
+def _single(name: str) -> Iterator[dict[str, Any]]:
+    """Each value of each option that takes a few."""
+    for key, option in renderer_class(name).known_options.items():
+        values = {"bool": (True, False), "list": (), "record": ()}.get(option.type, option.values)
+        yield from ({key: value} for value in values)
+
+
+def _otherwise(published: Any, name: str, tokenizer: Any) -> tuple[int, int]:
+    """For how many values of options the template writes something else; and for how many the same, negated.
+
+    A value that changes nothing in the format says nothing.
+    """
+    changing = (one for one in _single(name) if not _agrees(published, name, tokenizer, one))
+    same = [_agrees(published, name, tokenizer, one, told=True) for one in changing]
+    return same.count(False), -same.count(True)
+
+
+def _spelled(template: str, name: str) -> tuple[int, int]:
+    """How many control tokens of a format a template does not spell; and how many it does, negated."""
+    there = [token in template for token in renderer_class(name).info.specials]
+    return there.count(False), -there.count(True)
+
+
+def _agrees(
+    published: Any,
+    name: str,
+    tokenizer: Any,
+    options: Mapping[str, Any] | None = None,
+    *,
+    told: bool = False,
+    longest: int = 2,
+) -> bool:
+    """Whether both write the same on all that the template takes."""
+    found = _agreement(published, name, options or {}, tokenizer, told=told, longest=longest)
+    return found[0] == found[1]
 
 
 def _agreement(
-    published: Any, name: str, options: Mapping[str, Any], tokenizer: Any
+    published: Any,
+    name: str,
+    options: Mapping[str, Any],
+    tokenizer: Any,
+    *,
+    told: bool = False,
+    longest: int = 2,
 ) -> tuple[int, int]:
-    """On how many small conversations both write the same, of how many that the template takes."""
+    """On how many small conversations both write the same, of how many that the template takes.
+
+    told: the template is told the options too.
+    """
     verify = importlib.import_module("templc.verify")
     given = {**options, **_bound(name, tokenizer)}
     ours = renderer_class(name)(unsupported="as_template", **given)
-    shapes = verify.CORE
-    rows = (one for size in (1, 2) for one in verify.conversations(size, shapes))
-    cases = verify.crossed(rows, tools=(None, verify.TOOLS[3]))
+    sizes = range(1, longest + 1)
+    rows = (one for size in sizes for one in verify.conversations(size, verify.CORE))
+    cases = verify.crossed(rows, tools=(None, verify.TOOLS[3]), options=[options if told else {}])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = verify.compare(ours, published, cases, limit=None, with_options=None)
+        report = verify.compare(ours, published, cases, limit=None, with_options=lambda **_: ours)
     outcome = type(next(iter(report.counts)))
     compared = report.counts[outcome.EQUAL] + report.counts[outcome.DIFFERENT]
     return report.counts[outcome.EQUAL], compared

@@ -24,7 +24,7 @@ from templc.proof.recheck import recheck
 from templc.proof.stability import prove
 from templc.runtime.errors import OptionError, UnstableExtension
 from templc.runtime.options import Option
-from templc.runtime.records import Record
+from templc.runtime.records import Record, RecordText
 from templc.source.span import Source
 from tests.support.small import HEAD, USER, made, text
 
@@ -267,3 +267,71 @@ def test_a_record_counts_with_each_key_that_is_asked_for_and_with_all() -> None:
     assert telling(program) == {"controls": (asked, every)}
     known = {"controls": Option("record", (), values=("length", "sources"))}
     assert option_values(known, ['controls={"length": 2}']) == {"controls": {"length": 2}}
+
+
+KEYS = """\
+options:
+  form: {type: record, values: [type, schema], doc: what an answer is like}
+head:
+  - {when: form.type is "json" or form.schema, then: "J"}
+  - {when: not form.schema is unset, then: "[${form.schema|python}${form.schema|json}]"}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        ({}, "<u>"),
+        ({"type": "text"}, "<u>"),
+        ({"type": "json"}, "J<u>"),
+        ({"schema": {}}, "[{}{}]<u>"),
+        (
+            {"type": 1, "schema": {"a": [True, "é"]}},
+            "J[{'a': [True, 'é']}{\"a\": [true, \"é\"]}]<u>",
+        ),
+        ({"schema": "<|im_end|>"}, 'J[<|im_end|>"<|im_end|>"]<u>'),
+    ],
+)
+def test_what_stands_under_a_key_is_asked_and_written(form: Any, wanted: str) -> None:
+    assert text(KEYS, [USER], form=form) == wanted
+    body = [piece for piece in made(KEYS, form=form)[0].pieces([USER]) if "<|im" in piece.text]
+    assert all(piece.body for piece in body)
+
+
+def test_keys_count_with_the_texts_that_they_are_compared_with() -> None:
+    program = compile_source(Source("small.yaml", HEAD + KEYS)).checked()
+    every = {"type": "json", "schema": True}
+    assert telling(program) == {"form": ({"type": "json"}, {"schema": True}, every)}
+    for given in (*telling(program)["form"], {"schema": {"deep": [1]}}):
+        found = prove(program, {"form": given})
+        assert recheck(program, certificate(found)) == []
+        assert {cell.verdict for cell in found.cells} == {"stable"}
+
+
+TEXTS = WHOLE.replace("records, doc", "records, texts: true, doc").replace(
+    "${doc|json}", "${doc.number}${doc|python},"
+)
+
+
+def test_a_record_may_be_a_text() -> None:
+    given = ["def f(): <|im_end|>", {"name": "é", "deep": {"a": None}}]
+    wanted = "<u>0def f(): <|im_end|>,1{'name': 'é', 'deep': {'a': None}},"
+    assert text(TEXTS, [USER], documents=given) == wanted
+    renderer, _ = made(TEXTS, documents=given)
+    held: Any = renderer.documents  # type: ignore[attr-defined]
+    for again in (copy.deepcopy(held), pickle.loads(pickle.dumps(held))):
+        assert again == held and [type(one) for one in again] == [RecordText, Record]
+        assert [one.number for one in again] == ["0", "1"]
+    assert not {151644, 151645} & {*renderer.render([USER], vocabulary("qwen3"))}
+    program = compile_source(Source("small.yaml", HEAD + TEXTS)).checked()
+    assert str(prove(program, {"documents": given})) == str(prove(program, {"documents": ["x"]}))
+
+
+def test_what_is_neither_text_nor_record_is_refused() -> None:
+    with pytest.raises(OptionError, match="record 1 of `documents` is no mapping") as caught:
+        made(TEXTS, documents=["x", 1])
+    assert caught.value.help.startswith("give a list of texts and mappings")
+    assert Option("records", (), texts=True).takes == "list of texts and records"

@@ -72,6 +72,24 @@ def test_a_template_that_writes_the_same_in_other_bytes_is_found_by_comparison()
     assert format_of(changed) == "qwen2"
 
 
+@pytest.mark.parametrize(
+    ("template", "format"),
+    [
+        ("Qwen-Qwen3-0.6B@a55ee1", "qwen3"),
+        ("openbmb-MiniCPM-o-4_5", "minicpm_o4_5"),
+        ("baichuan-inc-Baichuan-M2-32B", "baichuan_m2"),
+        ("openbmb-MiniCPM-V-4_5", "minicpm_v4_5"),
+        ("Qwen-Qwen2.5-Omni-3B", "qwen2_5_omni"),
+        ("Qwen-Qwen2.5-VL-7B-Instruct", "qwen2_5_vl"),
+        ("Qwen-Qwen2-1.5B-Instruct", "qwen2"),
+    ],
+)
+def test_of_formats_that_write_the_same_the_one_that_has_what_the_template_has_is_found(
+    template: str, format: str
+) -> None:
+    assert format_of("{# mine #}" + text(template)) == format
+
+
 def test_a_template_like_no_format_is_refused_with_the_nearest() -> None:
     odd = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
     with pytest.raises(templc.FormatError) as caught:

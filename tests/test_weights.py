@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from templc import list_formats
+from templc.ir.settings import telling
+from templc.proof.given import Given, options_of_turns
+from templc.proof.stability import settings_of
 from templc.proof.weights.check import weights
 from tests.support.formats import program
 from tests.support.responses import USER, answered, cases
@@ -16,6 +19,18 @@ def test_weights_are_proved_for_every_setting(name: str) -> None:
     declared = {fault.code for fault in program(name).faults}
     assert {flaw.code for flaw in found.flaws} == declared and not found.cut_off
     assert found.apart < found.turns or "prompt-not-prefix" in declared
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_options_that_no_turn_reads_change_no_turn(name: str) -> None:
+    found = program(name)
+    keys = {
+        Given(found, settings_of(found, {option: value}, tools=False)).key
+        for option, values in telling(found).items()
+        for value in values
+        if option not in options_of_turns(found)
+    }
+    assert keys <= {Given(found, settings_of(found, {}, tools=False)).key}
 
 
 @pytest.mark.parametrize("name", list_formats())

@@ -79,7 +79,8 @@ class Expressions:
             case "lead":
                 return f"out.lead_{ref.part}" if ref.part else "out.lead"
             case "option":
-                return f"self.{ref.name}"
+                key = f".get({literal(ref.part)})" if ref.part else ""
+                return f"self.{ref.name}{key}"
             case "tools" | "systems":
                 return f"out.{ref.scope}"
             case "record":

@@ -233,6 +233,7 @@ _RUNTIME_NAMES = (
     "OptionText",
     "Reasoning",
     "Record",
+    "RecordText",
     "Renderer",
     "ToolText",
     "Writer",

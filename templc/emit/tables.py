@@ -41,7 +41,7 @@ class Tables:
         if program.future:
             lines.add("future_type = Future")
         for name, option in program.options.items():
-            kind = _KINDS.get(option.type, "str")
+            kind = _KINDS.get(option.type, "str") if not option.texts else _OR_TEXTS
             unset = "" if option.default is not None and option.type != "token" else " | None"
             lines.add(f"{name}: {kind}{unset}")
 
@@ -106,6 +106,7 @@ _KINDS = {
     "record": "Record",
     "records": "tuple[Record, ...]",
 }
+_OR_TEXTS = "tuple[Record | RecordText, ...]"
 
 
 def _tuple(items: tuple[str, ...], indent: int) -> str:
@@ -178,4 +179,6 @@ def _option_parts(option: Option, indent: int) -> list[str]:
         parts.append(f"fields={_tuple(option.fields, indent)}")
     if option.optional:
         parts.append(f"optional={_tuple(option.optional, indent)}")
+    if option.texts:
+        parts.append("texts=True")
     return parts

@@ -15,6 +15,7 @@ from typing import Any, assert_never
 
 from templc.ir.filters import FUNCTIONS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
+from templc.ir.settings import option_value
 from templc.model import expr
 from templc.model.expr import Cond, Const
 
@@ -127,7 +128,7 @@ class Fixed:
         found, name = _UNKNOWN, value.ref.name
         match value.ref.scope:
             case "option":
-                found = self.options[name]
+                found = option_value(self.options, value.ref)
             case "tools" if not self.tools:
                 found = None
             case "tools" if not value.filters:

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from templc.ir.filters import COMPARED, FUNCTIONS, PARTS, passes
 from templc.ir.ops import Body, Each, Op, Ops, Plain, Program, Text, When, Write
+from templc.ir.settings import option_value
 from templc.model import expr, spec
 from templc.runtime.encoders import tool_parameters, tool_text
 from templc.runtime.errors import MessageError
@@ -58,6 +59,7 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.least,
             option.fields,
             option.optional,
+            texts=option.texts,
         )
         for name, option in program.options.items()
     }
@@ -281,7 +283,7 @@ class _Run:
                 )
                 return lead if not ref.part else getattr(lead, ref.part) if lead else ""
             case "option":
-                return self.options[ref.name]
+                return option_value(self.options, ref)
             case "tools":
                 return self.tools
             case "systems":

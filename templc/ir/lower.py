@@ -172,7 +172,7 @@ def _field(ref: expr.Ref) -> str:
         case "item" | "record":
             return f"{ref.name}.{ref.part}" if ref.part else ref.name
         case "option":
-            return f"option {ref.name}"
+            return f"option {ref.name}.{ref.part}" if ref.part else f"option {ref.name}"
         case scope:
             return scope
 

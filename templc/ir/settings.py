@@ -7,9 +7,10 @@ whether the budget is 0 and it is at least -1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from templc.ir.ops import Program, conditions
-from templc.model.expr import Cond, Quantified, Test, leaves
+from templc.ir.ops import Body, Program, Write, conditions, walk
+from templc.model.expr import Cond, Quantified, Ref, Test, leaves
 from templc.model.spec import COMPARISONS, Option
 from templc.runtime.records import Record
 
@@ -17,7 +18,8 @@ from templc.runtime.records import Record
 def telling(program: Program) -> dict[str, tuple[object, ...]]:
     """By option: both truths, every choice, lists of one and of all values, numbers on both sides of what is compared.
 
-    Of a record the keys that are asked for, one by one, and all; of records only whether there are any.
+    Of a record the keys that are asked for, one by one, and all, each with the texts that it is compared with; of
+    records only whether there are any.
 
     There are none for texts, dates and tokens.
 
@@ -39,11 +41,10 @@ def _values(program: Program, option: Option) -> tuple[object, ...]:
         case "list":
             return (*((one,) for one in option.values), option.values)
         case "record":
-            asked = [value for value in option.values if value in _held(program, option.name)]
-            return tuple(
-                Record(dict.fromkeys(keys, True), 0)
-                for keys in dict.fromkeys((*((one,) for one in asked), option.values))
-            )
+            asked = _held(program, option.name)
+            single = [{key: one} for key in option.values for one in asked.get(key, ())]
+            every = {key: (asked.get(key) or (True,))[-1] for key in option.values}
+            return tuple(Record(one, 0) for one in (*(s for s in single if s != every), every))
         case "records":
             given = {name: name for name in option.fields or ("title", "text")}
             return ((Record(given, 0),),)
@@ -68,12 +69,33 @@ def said(program: Program, options: Mapping[str, object]) -> list[str]:
 _TOLD = frozenset({"bool", "choice", "int", "list", "record", "records"})
 
 
-def _held(program: Program, name: str) -> set[object]:
-    """What conditions ask whether an option holds it."""
-    tests = (test for cond in _conditions(program) for test in _tests(cond))
-    return {
-        test.argument for test in tests if test.value.ref.name == name and test.kind == "contains"
-    }
+def option_value(options: Mapping[str, object], ref: Ref) -> Any:
+    """The value of an option, or what stands under a key of a record: None where it has no such key."""
+    found: Any = options[ref.name]
+    return found.get(ref.part) if ref.part else found
+
+
+def _held(program: Program, name: str) -> dict[str, tuple[object, ...]]:
+    """The keys of a record that are asked for or written, each with the texts that it is compared with, else True."""
+    found: dict[str, dict[object, None]] = {}
+    for test in (test for cond in _conditions(program) for test in _tests(cond)):
+        ref = test.value.ref
+        if ref.scope == "option" and ref.name == name and (ref.part or test.kind == "contains"):
+            texts = found.setdefault(ref.part or str(test.argument), {})
+            texts |= (
+                {test.argument: None} if ref.part and test.kind == "is" and test.argument else {}
+            )
+    for ref in _written(program):
+        if ref.scope == "option" and ref.name == name and ref.part:
+            found.setdefault(ref.part, {})
+    return {key: tuple(texts) or (True,) for key, texts in found.items()}
+
+
+def _written(program: Program) -> Iterator[Ref]:
+    for op in (op for _, ops in program.blocks() for op in walk(ops)):
+        for part in op.parts if isinstance(op, Write) else ():
+            if isinstance(part, Body):
+                yield part.value.ref
 
 
 _STEPS = {"==": (-1, 0, 1), "<=": (0, 1), ">=": (-1, 0)}

@@ -361,7 +361,7 @@ def _misused_is(
     name, argument, option = node.value.dotted, node.argument, scope.option_of(value.ref)
     if isinstance(argument, bool) and kind != "flag":
         return f"`{name}` is {TYPES[kind]}, never true or false", f"test it bare: `{name}`"
-    if isinstance(argument, str) and kind not in ("text", "token", "maybe"):
+    if isinstance(argument, str) and kind not in ("text", "token", "maybe", "key"):
         return f"`{name}` is {TYPES[kind]}, never a text", f"test it bare: `{name}`"
     return _misused_value(name, argument, option)
 

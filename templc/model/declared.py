@@ -58,6 +58,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.number("least"),
         fields.texts("fields"),
         fields.texts("optional"),
+        texts=fields.constant("texts") is True,
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -88,6 +89,11 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         found.append((f"`{name}` has a least value and is no number", "least", "say `type: int`"))
     if kind != "records" and option.fields:
         found.append((f"`{name}` has fields and no records", "fields", "say `type: records`"))
+    if option.texts and (kind != "records" or option.fields):
+        cure = (
+            "say `type: records`" if kind != "records" else "write whole records, without `fields`"
+        )
+        found.append((f"what `{name}` holds cannot be a text", "texts", cure))
     if not set(option.optional) <= set(option.fields):
         found.append((f"not every optional field of `{name}` is a field", "optional", "add it"))
     if "number" in option.fields:

@@ -33,6 +33,7 @@ Type = Literal[
     "int",
     "values",
     "mapping",
+    "key",
     "records",
     "record",
 ]
@@ -196,6 +197,7 @@ TYPES: dict[Type, str] = {
     "int": "a number",
     "values": "a list of values",
     "mapping": "a mapping",
+    "key": "what stands under a key",
     "records": "a list of records",
     "record": "a record",
 }

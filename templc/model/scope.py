@@ -106,8 +106,8 @@ class Scope:
         return expr.Value(ref, tuple(filters), value.span), kind
 
     def option_of(self, ref: expr.Ref) -> Option | None:
-        """The option that a value is, None for anything else."""
-        return self.options.get(ref.name) if ref.scope == "option" else None
+        """The option that a value is, None for anything else, and for what stands under a key of one."""
+        return self.options.get(ref.name) if ref.scope == "option" and not ref.part else None
 
     def record_of(self, ref: expr.Ref) -> Option:
         """The option of whose records a value is one, or part of one."""
@@ -129,10 +129,18 @@ class Scope:
         if not known:
             self._unknown(value)
             return None
-        if rest:
+        if first in MESSAGE_FIELDS and not rest:
+            return self._message(value, first)
+        keys = self.options[first].values if self._held(first) else ()
+        if rest and rest not in keys:
             self._no_parts(value, first)
             return None
-        return self._message(value, first) if first in MESSAGE_FIELDS else self._fixed(value, first)
+        found = self._fixed(value, first)
+        return (replace(found[0], part=rest), "key") if found and rest else found
+
+    def _held(self, name: str) -> bool:
+        """Whether a name is an option that is a mapping."""
+        return name in self.options and self.options[name].type == "record"
 
     def _item(self, value: tree.Value, name: str, part: str) -> tuple[expr.Ref, Type] | None:
         """A loop variable, or a part of it."""
@@ -220,11 +228,15 @@ class Scope:
         help_text = f"write `{first}`"
         if walk:
             help_text = f"walk it: `each: {walk}`, then `${{{walk.split()[0]}.{part}}}`"
+        keys = self.options[first].values if self._held(first) else ()
+        if keys:
+            close = suggest(part, keys)
+            help_text = f"did you mean `{first}.{close}`?" if close else f"its keys: {listed(keys)}"
         self.problems.error(
             "unknown-field",
             f"`{first}` has no field `{part}`",
             _rest_span(value),
-            label="a list has no fields" if walk else "it is one value",
+            label="a list has no fields" if walk else "unknown" if keys else "it is one value",
             helps=(help_text,),
         )
 
@@ -300,6 +312,8 @@ class Scope:
                 return f'ask what is in it: `when: {name} contains "X"`'
             case "records":
                 return f"walk them: `each: record in {name}`"
+            case "key" if takes == "text":
+                return f"encode it first: `{name}|python`"
             case "date" if takes != "date":
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
             case _ if takes == "tool" and kind != "tool":

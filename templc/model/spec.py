@@ -123,7 +123,7 @@ class Option:
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
     `least`: no number may be smaller. A list holds some of `values`, none by default, and a record is a mapping with
     some of them as keys; records are mappings of which `fields` are written by name, all where there are none, and
-    `optional` may be missing.
+    `optional` may be missing; with `texts` each may also be a text.
     """
 
     name: str
@@ -137,6 +137,7 @@ class Option:
     least: int | None = None
     fields: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

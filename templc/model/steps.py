@@ -146,6 +146,7 @@ class StepReader:
             "values": f'ask what is in it: `when: {name} contains "X"`',
             "records": f"walk them: `each: record in {name}`",
             "mapping": f"say how: `${{{name}|json}}`",
+            "key": f"say how: `${{{name}|json}}`, `${{{name}|python}}`",
             "record": f"say how: `${{{name}|json}}`",
             "present": f"name a field: `${{{name}.content}}`",
             "list": f"say how: `${{{name}|json}}`",

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from templc.ir.ops import Body, Each, Op, Ops, Program, When, Write, walk
+from templc.ir.settings import option_value
 from templc.model import expr
 from templc.model.expr import Cond, Const, Fact, FilterUse, Ref, Test, Value
 from templc.proof.values import SHRINKING, Alike, Atom, Settings, filtered, holds
@@ -211,7 +212,8 @@ def literal(value: Value, role: str, settings: Settings) -> str | None:
     ref = value.ref
     match ref.scope:
         case "option":
-            return str(filtered(settings.options[ref.name] or "", value.filters) or "")
+            found = option_value(settings.options, ref)
+            return str(filtered(found if ref.part else found or "", value.filters) or "")
         case "message" if role and ref.name == "role":
             return str(filtered(role, value.filters))
         case "message" if role and _OF_ONE_ROLE.get(ref.name, role) != role:

@@ -142,6 +142,14 @@ class Given:
         return tuple(found)
 
 
+def options_of_turns(program: Program) -> frozenset[str]:
+    """The options that anything but the head reads: for all others a `Given` has the same key, whatever they are."""
+    blocks = [ops for place, ops in program.blocks() if place != "head"]
+    conds = [cond for block in blocks for cond in _conds(block)]
+    conds += [check.cond for checks in program.checks.values() for check in checks]
+    return frozenset(ref.name for ref in _refs(blocks, conds) if ref.scope == "option")
+
+
 def _conds(ops: Ops) -> Iterator[Cond]:
     return (op.cond for op in walk(ops) if isinstance(op, When))
 

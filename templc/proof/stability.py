@@ -226,7 +226,7 @@ def settings_of(program: Program, options: Mapping[str, object] | None, tools: b
     """
     known, given = runtime_options(program), dict(options or {})
     for name in given.keys() & known.keys():
-        if known[name].type == "records" and read_records(name, (), given[name]):
+        if known[name].type == "records" and read_records(name, (), given[name], texts=True):
             [given[name]] = telling(program)[name]
     values: dict[str, object] = dict(checked(program.format, known, given))
     return Settings({**values, "as_template": False}, tools)

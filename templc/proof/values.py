@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from templc.ir.filters import COMPARED, FUNCTIONS, passes
+from templc.ir.settings import option_value
 from templc.model import expr
 from templc.runtime.messages import Message
 from templc.runtime.records import record_part
@@ -61,7 +62,7 @@ def _ref(ref: expr.Ref, message: Message, settings: Settings, items: Mapping[str
         case "message":
             return getattr(message, ref.name)
         case "option":
-            return settings.options[ref.name]
+            return option_value(settings.options, ref)
         case "item":
             return getattr(items[ref.name], ref.part) if ref.part else items[ref.name]
         case "record":

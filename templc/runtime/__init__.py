@@ -33,6 +33,7 @@ from templc.runtime.parser.grammar import PythonCalls as PythonCalls
 from templc.runtime.parser.grammar import Response as Response
 from templc.runtime.parser.grammar import TreeCall as TreeCall
 from templc.runtime.records import Record as Record
+from templc.runtime.records import RecordText as RecordText
 from templc.runtime.renderer import Info as Info
 from templc.runtime.renderer import Renderer as Renderer
 from templc.runtime.signatures import python_def as python_def

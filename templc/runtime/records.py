@@ -14,6 +14,7 @@ from typing import Any
 from templc.runtime.errors import OptionError
 
 SHAPE = 'a list of mappings, such as [{"title": "...", "text": "..."}]'
+OR_TEXTS = 'a list of texts and mappings, such as ["...", {"name": "..."}]'
 
 
 def _fixed(self: object, *_: object, **__: object) -> Any:
@@ -48,26 +49,52 @@ class Record(dict[str, Any]):
         return found if isinstance(found, str) else str(found)
 
 
+class RecordText(str):
+    """A record that is a text; `number` is its place in the list."""
+
+    number: str
+
+    def __new__(cls, given: str, number: int) -> RecordText:
+        found = super().__new__(cls, given)
+        found.number = str(number)
+        return found
+
+    def __reduce__(self) -> tuple[type[RecordText], tuple[str, int]]:
+        return RecordText, (str(self), int(self.number))
+
+
+Records = tuple[Record | RecordText, ...]
+
+
 def read_records(
     option: str,
     fields: Sequence[str],
     value: object,
     optional: Sequence[str] = (),
     *,
+    texts: bool = False,
     as_template: bool = False,
-) -> tuple[Record, ...]:
+) -> Records:
     """The records that a caller gives, copied. OptionError for what is no record, or would be lost or garbled.
 
     fields: what the format writes by name; each record must have these, less those that are optional, and no others.
-    None: it writes whole records.
+    None: it writes whole records. texts: each may also be a text.
     """
+    shape = OR_TEXTS if texts else SHAPE
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise OptionError(f"the option `{option}` is no list", help=f"give {SHAPE}")
-    found = tuple(_record(option, one, number) for number, one in enumerate(value))
-    if fields and not as_template:
-        for record in found:
+        raise OptionError(f"the option `{option}` is no list", help=f"give {shape}")
+    found: list[Record | RecordText] = []
+    for number, one in enumerate(value):
+        if texts and isinstance(one, str):
+            found.append(RecordText(one, number))
+            continue
+        if not isinstance(one, Mapping):
+            raise OptionError(f"record {number} of `{option}` is no mapping", help=f"give {shape}")
+        record = _copied(one, number, f"record {number} of `{option}`")
+        if fields and not as_template:
             _fits(option, fields, optional, record)
-    return found
+        found.append(record)
+    return tuple(found)
 
 
 def read_record(
@@ -82,12 +109,6 @@ def read_record(
         if key not in keys and not as_template:
             raise OptionError(f"the option `{option}` has `{key}`", help=cure)
     return found
-
-
-def _record(option: str, value: object, number: int) -> Record:
-    if not isinstance(value, Mapping):
-        raise OptionError(f"record {number} of `{option}` is no mapping", help=f"give {SHAPE}")
-    return _copied(value, number, f"record {number} of `{option}`")
 
 
 def _copied(value: Mapping[Any, Any], number: int, which: str) -> Record:
@@ -128,8 +149,8 @@ def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: R
             )
 
 
-def record_part(record: Record, part: str) -> Any:
+def record_part(record: Record | RecordText, part: str) -> Any:
     """What a name such as `document.title` stands for: the whole record, its number, or a field."""
     if not part:
         return record
-    return record.number if part == "number" else record.text(part)
+    return record.number if part == "number" or isinstance(record, str) else record.text(part)

@@ -18,7 +18,7 @@ class Recorded:
     def __init__(self, published: Published) -> None:
         self._published = published
         self.name = published.name
-        self._found: dict[tuple[int, ...], str | PublishedError] = {}
+        self._found: dict[tuple[object, ...], str | PublishedError] = {}
 
     def render(
         self,
@@ -28,9 +28,10 @@ class Recorded:
         add_generation_prompt: bool = False,
         **options: object,
     ) -> str:
-        """As `Published.render`; the options must be the same for all cases."""
+        """As `Published.render`."""
         # What lives as long as this is told apart by its identity.
-        key = (*map(id, messages), id(tools), add_generation_prompt)
+        told = repr(sorted(options.items())) if options else ""
+        key = (*map(id, messages), id(tools), add_generation_prompt, told)
         if key not in self._found:
             try:
                 self._found[key] = self._published.render(

@@ -21,6 +21,7 @@ from templc.runtime.errors import TemplcError
 from tests.coverage.battery import BATTERY, Conversation
 from tests.coverage.renders import BOS, EOS, Template, Texts, texts
 from tests.support.formats import FORMATS, dates, option_kinds, option_sets, program, renderer
+from tests.support.published import path_of
 
 FEWEST = 8
 """A template that takes fewer conversations of the battery than these is not one of chats."""
@@ -122,7 +123,10 @@ def _made(name: str, options: tuple[tuple[str, Any], ...]) -> Renderer:
 
 
 def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
-    """The candidate with the fewest places that differ or are refused; of those the one that refuses more."""
+    """The candidate with the fewest places that differ or are refused; of those the one that refuses more.
+
+    Of several that are equal the format that follows the template, then the one whose control tokens it spells.
+    """
     theirs = texts(template)
     accepted = [place for place, text in enumerate(theirs) if text is not None]
     spelled: dict[tuple[str, str], Texts] = {}
@@ -131,9 +135,23 @@ def best(template: Template, among: Sequence[Candidate] | None = None) -> Match:
         if candidate.tokens not in spelled:
             spelled[candidate.tokens] = tuple(bound(text, candidate.tokens) for text in theirs)
         found.append(_match(template, candidate, spelled[candidate.tokens], accepted))
-    return min(
-        found, key=lambda match: (len(match.different) + len(match.refused), len(match.different))
-    )
+    return min(found, key=_order)
+
+
+def _order(match: Match) -> tuple[int, int, bool, int, int]:
+    apart = len(match.different) + len(match.refused)
+    if not match.equal:
+        return apart, len(match.different), True, 0, 0
+    known = program(match.candidate.format)
+    another = known.reference.sha256 != match.template.sha256
+    there = [token in source(match.template.name) for token in known.specials]
+    return apart, len(match.different), another, there.count(False), -there.count(True)
+
+
+@functools.cache
+def source(name: str) -> str:
+    """The text of a template."""
+    return path_of(name).read_text(encoding="utf-8")
 
 
 def bound(text: str | None, tokens: tuple[str, str]) -> str | None:

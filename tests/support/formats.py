@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from templc.ir.interpret import Interpreter
 from templc.ir.ops import Program
 from templc.ir.settings import telling
 from templc.pipeline import Compilation, compile_path
-from templc.runtime.records import Record
+from templc.runtime.records import Record, RecordText
 from templc.verify import Published
 from tests.support import vocabularies
 from tests.support.published import path_of
@@ -115,10 +116,13 @@ def values(name: str, key: str) -> tuple[Any, ...]:
     one = {field: f"{field} é <|im_end|><|end_of_text|>\n" for field in fields}
     other = {field: 7 if "id" in field else f' "{field}" </documents>' for field in fields}
     other = {field: value for field, value in other.items() if field not in option.optional}
-    first, second = Record(one, 0), Record(other, 1)
+    first: Record | RecordText = Record(one, 0)
+    second = RecordText('def f("x") é </tools><|im_end|>', 1) if option.texts else Record(other, 1)
     return ((first,), (first, second))
 
 
+MOST = 64
+"""More combinations of options than these are not worth their time."""
 LISTS = frozenset({"list", "record", "records"})
 """The kinds of options that hold several things."""
 
@@ -133,22 +137,31 @@ def option_sets(name: str, *, brief: bool = False) -> tuple[dict[str, Any], ...]
     """Every combination of the options that take a few values, each also left out; the first one has none.
 
     A number is set alone, since it takes many values; records also beside each value of another option. brief: lists
-    and records are set once, all at the same time, for what is kept of every set.
+    and records are set once, all at the same time, for what is kept of every set. Where there are more combinations
+    than `MOST`, a record is set as records are, and a default, which is the same as none, alone.
     """
     crossed: list[list[dict[str, Any]]] = []
     alone: list[dict[str, Any]] = []
     telling_all: dict[str, Any] = {}
-    given = {key: [{key: one} for one in values(name, key)] for key in program(name).options}
-    for key, option in program(name).options.items():
+    options = program(name).options
+    given = {key: [{key: one} for one in values(name, key)] for key in options}
+    kinds = {"int", "records", *(LISTS if brief else ())}
+    sizes = (len(given[key]) + 1 for key, option in options.items() if option.type not in kinds)
+    many = math.prod(sizes) > MOST
+    for key, option in options.items():
         if option.type == "int":
             alone += given[key]
         elif brief and option.type in LISTS:
             telling_all |= given[key][-1]
-        elif option.type == "records":
+        elif option.type == "records" or (many and option.type == "record"):
             others = [one for other in given.values() for one in other if key not in one]
             alone += [*given[key], *({**one, **given[key][-1]} for one in others)]
         else:
-            crossed.append([{}, *given[key]])
+            default = (
+                [{key: option.default}] if many and {key: option.default} in given[key] else []
+            )
+            crossed.append([{}, *(one for one in given[key] if one not in default)])
+            alone += default
     rows = itertools.product(*crossed)
     combined = ({key: value for part in row for key, value in part.items()} for row in rows)
     return (*combined, *alone, *([telling_all] if telling_all else ()))

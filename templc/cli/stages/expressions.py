@@ -35,12 +35,12 @@ def walked(over: str, of: str) -> str:
 
 def _ref(ref: expr.Ref) -> str:
     match ref.scope:
-        case "message" | "option":
+        case "message":
             return ref.name
         case "lead":
             part = ref.part or ref.name
             return "system" if part in ("", "system") else f"system.{part}"
-        case "item" | "record":
+        case "item" | "record" | "option":
             return f"{ref.name}.{ref.part}" if ref.part else ref.name
         case "tools" | "systems":
             return ref.scope

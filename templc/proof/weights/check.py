@@ -20,7 +20,7 @@ from templc.ir.settings import said, telling
 from templc.problems.problem import Problems
 from templc.proof.classes import MessageClass, TooMany
 from templc.proof.emission import Emission
-from templc.proof.given import Given
+from templc.proof.given import Given, options_of_turns
 from templc.proof.letters import reachable_pasts
 from templc.proof.machine import Machine, State
 from templc.proof.stability import settings_of
@@ -129,9 +129,13 @@ def check_weights(program: Program, problems: Problems) -> None:
 
 
 def _settings(program: Program) -> Iterator[Settings]:
-    """Every combination of option values and tools; a token that is the tokenizer's own has a stand-in."""
+    """Every combination of values of options that turns read, and tools.
+
+    A token that is the tokenizer's own has a stand-in.
+    """
     choices: list[list[tuple[str, object]]] = []
-    known = telling(program)
+    turns = options_of_turns(program)
+    known = {name: values if name in turns else () for name, values in telling(program).items()}
     for name, option in program.options.items():
         values: tuple[object, ...] = tuple(dict.fromkeys((option.default, *known[name])))
         if option.type == "token" and option.default is None:
