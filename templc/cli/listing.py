@@ -81,6 +81,7 @@ def _document(format: type[Renderer]) -> dict[str, Any]:
                 "values": list(option.values),
                 **({"fields": list(option.fields)} if option.fields else {}),
                 **({"optional": list(option.optional)} if option.optional else {}),
+                **({"further": True} if option.further else {}),
                 "doc": option.doc,
             }
             for name, option in format.known_options.items()

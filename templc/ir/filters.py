@@ -26,6 +26,7 @@ from templc.runtime.encoders import (
     mistral_tool,
     typescript,
 )
+from templc.runtime.records import further_lines
 from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.text import (
     after,
@@ -68,6 +69,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "python_def": lambda value, _: python_def(value),
     "signature_json": lambda value, _: signature_json(value),
     "tree": tree,
+    "further_lines": further_lines,
     "typescript": lambda value, _: typescript(value),
     "typescript_closed": lambda value, _: typescript(value, last=""),
     "gemma": lambda value, _: gemma_value(value),

@@ -13,9 +13,7 @@ from templc.runtime.encoders import tool_parameters as tool_parameters
 from templc.runtime.encoders import tool_text as tool_text
 from templc.runtime.encoders import typescript as typescript
 from templc.runtime.messages import Call as Call
-from templc.runtime.messages import InlineReasoning as InlineReasoning
 from templc.runtime.messages import Message as Message
-from templc.runtime.messages import MessageRules as MessageRules
 from templc.runtime.options import Option as Option
 from templc.runtime.parser.grammar import Anchor as Anchor
 from templc.runtime.parser.grammar import ArgumentCall as ArgumentCall
@@ -33,8 +31,11 @@ from templc.runtime.parser.grammar import PythonCalls as PythonCalls
 from templc.runtime.parser.grammar import Response as Response
 from templc.runtime.parser.grammar import TreeCall as TreeCall
 from templc.runtime.records import Record as Record
+from templc.runtime.records import further_lines as further_lines
 from templc.runtime.renderer import Info as Info
 from templc.runtime.renderer import Renderer as Renderer
+from templc.runtime.rules import InlineReasoning as InlineReasoning
+from templc.runtime.rules import MessageRules as MessageRules
 from templc.runtime.signatures import python_def as python_def
 from templc.runtime.signatures import signature_json as signature_json
 from templc.runtime.text import after as after

@@ -7,12 +7,14 @@ have it (`"refusal": None`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from templc.runtime.errors import MessageError
+from templc.runtime.text import to_json
 
+ROLES = ("system", "developer", "user", "assistant", "tool")
 ROLE_ALIASES = {
     "human": "user",
     "gpt": "assistant",
@@ -119,3 +121,34 @@ def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -
         if isinstance(raw.get(key), str):
             return str(raw[key])
     return thought
+
+
+def refuse_apart(raw: Mapping[str, Any], role: str, told_apart: Sequence[str]) -> None:
+    """Refuse what is read like something else here, where the published template tells the two apart."""
+    calls, known = raw.get("tool_calls"), role if role in ROLES else "other"
+    if "calls" in told_apart and calls is not None and not calls:
+        raise MessageError(
+            "the template does not read an empty list of tool calls as none",
+            field="tool_calls",
+            help="leave tool_calls out",
+        )
+    missing = raw.get("content", raw.get("value")) is None and not calls
+    if missing and known in told_apart:
+        raise MessageError(
+            "the template does not read missing content as empty",
+            field="content",
+            help='give a text, if an empty one: ""',
+        )
+
+
+def train_of(raw: Mapping[str, Any]) -> float | None:
+    """The message's own training weight: `train`, `trainable`, `loss` or `weight`."""
+    for key in ("train", "trainable", "loss", "weight"):
+        value = raw.get(key)
+        if value is not None:
+            if isinstance(value, bool | int | float) and 0 <= value <= 1:
+                return float(value)
+            raise MessageError(
+                f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1"
+            )
+    return None

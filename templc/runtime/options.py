@@ -26,7 +26,7 @@ class Option:
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
     A `record` is a mapping with some of its values as keys.
     `records` are mappings: the `fields` are written by name, of which `optional` ones may be missing, or the records
-    whole where there are none.
+    whole where there are none. `further`: they may have further fields.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
@@ -39,6 +39,7 @@ class Option:
     least: int | None = None
     fields: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    further: bool = False
 
     @property
     def takes(self) -> str:
@@ -50,6 +51,7 @@ class Option:
             case "record":
                 return f"mapping with some of {', '.join(self.values)}"
             case "records":
+                keys += ["further fields"] if self.further else []
                 return f"list of records with {', '.join(keys)}" if keys else "list of records"
         return " | ".join(self.values) or self.type
 
@@ -78,7 +80,12 @@ def checked(
             values[name] = read_record(name, option.values, value, as_template=as_template)
         elif option.type == "records" and value is not None:
             values[name] = read_records(
-                name, option.fields, value, option.optional, as_template=as_template
+                name,
+                option.fields,
+                value,
+                option.optional,
+                further=option.further,
+                as_template=as_template,
             )
         else:
             values[name] = _value(name, option, value)
