@@ -155,6 +155,14 @@ WRITTEN: dict[tuple[str, str], str] = {
         "Object of type Undefined is not JSON serializable",
     ): "the same, where the template writes content as JSON",
     (
+        "jamba",
+        "has no attribute 'text'",
+    ): "a document without a text is written with an empty one",
+    (
+        "jamba",
+        "can only concatenate str",
+    ): "a number in a document is written as its digits, as in every other format",
+    (
         "hunyuan_a13b",
         "access to attribute 'update' of 'dict' object is unsafe",
     ): "the template fails on an empty first message of a role that it does not know",
