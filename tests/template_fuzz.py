@@ -24,6 +24,8 @@ from tests.support import declared
 from tests.support.formats import REFERENCED, option_sets, reference, renderer
 
 LONGEST = 5
+# A difference with the same words is shrunk so many times, since shrinking costs more than finding.
+SEEN = 50
 TEXTS = ("a", "b", "", " ", "\n\n", " a\n", "<think>\nr\n</think>\n\na")
 ROLES = ("user", "assistant", "system", "tool")
 ODD_ROLES = ("developer", "narrator")
@@ -45,7 +47,27 @@ PICTURES = (
 )
 PLAIN = ("a", "", [{"type": "text", "text": "a"}], [PICTURES[0]])
 """Contents that others are replaced by, simplest first."""
-FORMS = ("text", "lists", "media", "odd")
+FORMS = ("text", "lists", "media", "odd", "calls")
+BARE = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
+ODD_TOOLS: tuple[list[dict[str, Any]], ...] = (
+    [BARE],
+    [{"type": "function", "function": {"name": "f", "parameters": BARE["parameters"]}}],
+    [{"type": "function", "function": {"name": "f", "description": "d"}}],
+    [{"type": "function", "function": {"name": "f"}}],
+    [{"type": "function", "function": {**BARE, "strict": True}}],
+)
+ARGUMENTS: tuple[Any, ...] = (
+    {},
+    {"k": None},
+    "",
+    "null",
+    "{}",
+    '{"k": "v"}',
+    "{broken",
+    "[1]",
+    None,
+    [1],
+)
 Message = Mapping[str, Any]
 
 
@@ -100,6 +122,13 @@ class Dice:
         one, two = CALLS
         if "odd" in self.forms and some.random() < 0.3:
             return some.choice((None, [], [WIRED]))
+        if "calls" in self.forms and some.random() < 0.5:
+            function = {"name": "f", "arguments": some.choice(ARGUMENTS)}
+            bare = {"function": function}
+            wrapped = some.choice(
+                (bare, {"id": "call00001", **bare}, {"type": "function", **bare}, function)
+            )
+            return [wrapped, *([two] if some.random() < 0.2 else [])]
         return some.choice(([one], [one], [one, two]))
 
     def cases(self, options: Mapping[str, Any]) -> Iterator[Case]:
@@ -108,7 +137,9 @@ class Dice:
         while True:
             size = some.randint(1, LONGEST)
             messages = tuple(self.message() for _ in range(size))
-            yield Case(messages, some.choice(TOOLS), some.random() < 0.5, options)
+            odd = "calls" in self.forms and some.random() < 0.5
+            tools = some.choice(ODD_TOOLS if odd else TOOLS)
+            yield Case(messages, tools, some.random() < 0.5, options)
 
 
 class Search:
@@ -193,7 +224,7 @@ def differences(
             kind = search.kind(case)
             if kind is None:
                 continue
-            if met.get(kind, 0) > 400:
+            if met.get(kind, 0) > SEEN:
                 continue
             small = search.smallest(case, kind)
             key = (*kind, *(signature(message) for message in small.messages))

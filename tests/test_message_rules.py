@@ -11,6 +11,7 @@ from templc.demo import vocabulary
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import Message, Reader
 from templc.runtime.rules import MessageRules
+from tests.support.formats import renderer
 from tests.support.small import USER, made, text
 
 IMAGE = {"type": "image", "image": "x"}
@@ -136,3 +137,34 @@ def test_a_role_is_another_one_in_the_first_message() -> None:
     with pytest.raises(MessageError, match="a developer message must stand first"):
         Reader(rules).read(told, 1)
     assert Reader(rules, as_template=True).read(told, 1).role == "developer"
+
+
+def test_calls_that_a_template_tells_apart() -> None:
+    rules = MessageRules(told_apart=("flat", "arguments"))
+    flat: dict[str, Any] = {"name": "f", "arguments": {}}
+    for call, words in (
+        (flat, "a tool call has no `function`"),
+        ({"function": {"name": "f", "arguments": ""}}, "empty arguments"),
+    ):
+        raw = {"role": "assistant", "content": "", "tool_calls": [call]}
+        with pytest.raises(MessageError, match=words):
+            read(rules, raw, as_template=True)
+        assert read(rules, raw).calls[0].name == "f"
+    whole = {"role": "assistant", "content": "", "tool_calls": [{"function": flat}]}
+    assert read(rules, whole, as_template=True) == read(rules, whole)
+
+
+def test_keys_of_a_declaration_that_a_format_leaves_out() -> None:
+    spec = ALONE.replace(
+        "roles:",
+        'head: {each: tool in tools, do: "${tool.function|json_without:\\"strict a\\"}"}\nroles:',
+    )
+    tool = {"type": "function", "function": {"name": "f", "strict": True, "a": 1, "b": [2]}}
+    assert text(spec, [USER], tools=[tool]) == '{"name": "f", "b": [2]}<u>'
+
+
+def test_a_declaration_without_its_wrapper_is_refused_where_the_inner_part_is_written() -> None:
+    like = renderer("deepseekv3_2", unsupported="as_template")
+    with pytest.raises(MessageError, match="a tool has no `function`"):
+        like.render_text([USER], tools=[{"name": "f", "parameters": {}}])
+    assert '"name": "f"' in renderer("deepseekv3_2").render_text([USER], tools=[{"name": "f"}])

@@ -109,6 +109,15 @@ FILTERS: dict[str, Filter] = {
             runtime="to_json",
         ),
         Filter(
+            "json_without",
+            "any",
+            "json_without({0}, {1})",
+            "JSON of a mapping, less the keys that X names with blanks between",
+            argument=True,
+            runtime="json_without",
+            example="strict",
+        ),
+        Filter(
             "text_or_json",
             "any",
             "text_or_json({0})",

@@ -42,6 +42,7 @@ from templc.runtime.text import after as after
 from templc.runtime.text import after_last as after_last
 from templc.runtime.text import before as before
 from templc.runtime.text import date_text as date_text
+from templc.runtime.text import json_without as json_without
 from templc.runtime.text import text_or_json as text_or_json
 from templc.runtime.text import text_or_python as text_or_python
 from templc.runtime.text import to_json as to_json

@@ -132,6 +132,24 @@ def refuse_apart(raw: Mapping[str, Any], role: str, told_apart: Sequence[str]) -
             field="tool_calls",
             help="leave tool_calls out",
         )
+    for call in calls or ():
+        given = call.get("function") if isinstance(call, Mapping) else call
+        if "flat" in told_apart and given is None:
+            raise MessageError(
+                "a tool call has no `function`",
+                field="tool_calls",
+                help='give {"type": "function", "function": ...}',
+            )
+        if (
+            "arguments" in told_apart
+            and isinstance(given, Mapping)
+            and given.get("arguments") == ""
+        ):
+            raise MessageError(
+                "the template does not write empty arguments as they are",
+                field="tool_calls",
+                help='give {} or "{}"',
+            )
     missing = raw.get("content", raw.get("value")) is None and not calls
     if missing and known in told_apart:
         raise MessageError(

@@ -31,8 +31,9 @@ class MessageRules:
     is true. `parts_in`: the roles whose messages may hold such parts, all where there are none; `parts_alone`: those of
     which no two may follow one another where one holds such parts; `parts_first`: those where such a part stands before
     a single text. `between_texts` stands instead of `between` where two texts meet.
-    `told_apart`: the roles of which the template does not read missing content as empty, and `calls` where it does not
-    read an empty list of calls as none. `first_roles`: roles that are another one in the first message.
+    `told_apart`: the roles of which the template does not read missing content as empty, and `calls`, `flat` or
+    `arguments` where it does not read an empty list of calls as none, calls without a wrapper as those with one, or an
+    empty text as no arguments. `first_roles`: roles that are another one in the first message.
     """
 
     content: str = ""

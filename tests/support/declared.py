@@ -101,6 +101,22 @@ REFUSED: dict[tuple[str, str], str] = {
         "a message with parts that are no text stands next to another one of its role",
     ): "the template makes one message of the two, with the picture in front of a single text",
     (
+        ANY,
+        "a tool call has no `function`",
+    ): "the template writes its mapping as Python would",
+    (
+        ANY,
+        "the template does not write empty arguments as they are",
+    ): "the template writes an empty mapping for them",
+    (
+        ANY,
+        "the template needs arguments as a mapping",
+    ): "the template fails on a text, but for one in a call without its wrapper, which it writes whole",
+    (
+        ANY,
+        "a tool has no `function`",
+    ): "the template writes nothing for a declaration without its wrapper",
+    (
         "llama4",
         "the template writes the list as Python would",
     ): "it does so where the first message holds the tools too, and reads the list everywhere else",
@@ -135,6 +151,8 @@ REFUSED: dict[tuple[str, str], str] = {
 # Refusals that name what they refuse, by how they begin.
 BEGUN: dict[str, str] = {
     "a part of type `": "a picture that the format has no place for; the template drops it, moves it or fails",
+    "the call to `": "the template writes the name of nothing, null, or nothing at all for arguments that are missing",
+    "the arguments of the call to `": "the template writes one by one what is no mapping, or the text as it is",
     "no role `": "the same as below, as the interpreter says it",
     "a part has no type": "the template drops it or writes its mapping",
 }
@@ -150,6 +168,24 @@ WRITTEN: dict[tuple[str, str], str] = {
         ANY,
         "'dict object' has no attribute 'content'",
     ): "missing content is written as empty, which is what it means beside calls and in dumps of messages",
+    **{
+        (ANY, f"'dict object' has no attribute '{key}'"): (
+            "a declaration may leave out what it does and what it takes"
+        )
+        for key in ("description", "parameters")
+    },
+    **{
+        (ANY, f"'dict object' has no attribute '{key}'"): (
+            "calls and tools are read with their wrapper and without it, and a type says nothing"
+        )
+        for key in ("function", "type")
+    },
+    **{
+        (name, 'can only concatenate str (not "list") to str'): (
+            "arguments that are a list are JSON too, if no call can have them"
+        )
+        for name in ("deepseek_r1_0528", "deepseekv3_1", "kanana1_5")
+    },
     (
         ANY,
         "Object of type Undefined is not JSON serializable",
@@ -189,10 +225,6 @@ WRITTEN: dict[tuple[str, str], str] = {
         )
         for name in ("command_r7b", "command_a_plus", "north_mini_code")
     },
-    (
-        "apertus",
-        "has no attribute 'description'",
-    ): "the template takes the inner part of a declaration only",
     (
         "qwq",
         "has no attribute 'content'",
