@@ -8,12 +8,18 @@ import pytest
 
 from templc import get_renderer
 from templc.runtime.errors import MessageError, OptionError
+from templc.verify import PublishedError
+from tests.support import declared
+from tests.support.formats import reference, renderer
 
 SYSTEMS = [
     {"role": "system", "content": "One."},
     {"role": "user", "content": "Hi"},
     {"role": "system", "content": "Two."},
 ]
+
+USER = SYSTEMS[1]
+ANSWER = {"role": "assistant", "content": "Hello!"}
 
 
 def call(name: str, call_id: str) -> dict[str, Any]:
@@ -52,3 +58,39 @@ def test_a_value_that_is_not_listed_is_taken_for_another() -> None:
     assert ours.options["reasoning_effort"] == "max"
     with pytest.raises(OptionError, match="low"):
         get_renderer("qwen3", unsupported="as_template", low="low")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"text": "x", "source": "s"},
+        {"page-no of it": 3, "text": "", "title": "t", "(URL": "é"},
+        {"text": "x", "title": None, "list": [1, "a"], "kept": None, "really": True, "part": 1.5},
+    ],
+)
+def test_further_fields_of_a_document_are_written_as_jamba_has_them(document: Any) -> None:
+    ours = renderer("jamba", unsupported="as_template", documents=[document])
+    for chat in ([USER], [SYSTEMS[0], USER, ANSWER, USER], [USER, ANSWER]):
+        theirs = reference("jamba").render(chat, documents=[document])
+        assert ours.render_text(chat, add_generation_prompt=False) == theirs
+
+
+def test_a_document_without_a_text_is_written_where_jambas_template_fails() -> None:
+    for document, text in (({"source": "s"}, ""), ({"text": 7}, "7")):
+        ours = renderer("jamba", unsupported="as_template", documents=[document])
+        assert f"\nText: {text}\n" in ours.render_text([USER])
+        with pytest.raises(PublishedError) as raised:
+            reference("jamba").render([USER], documents=[document])
+        assert declared.superset("jamba", raised.value.reason)
+
+
+def test_nothing_but_system_messages() -> None:
+    """Granite's template writes the prompt behind the second one, Command's ends with one even behind the first."""
+    lone = [{"role": "system", "content": "s"}]
+    for name in ("granite_3_1", "granite_3_3", "granite_speech_3_3", "command_r7b"):
+        ours = renderer(name, unsupported="as_template")
+        for chat in (lone, 2 * lone, [*lone, USER], 3 * lone):
+            for prompt in (False, True):
+                theirs = reference(name).render(chat, add_generation_prompt=prompt)
+                assert ours.render_text(chat, add_generation_prompt=prompt) == theirs
+    assert renderer("granite_3_1").render_text(lone).endswith("assistant<|end_of_role|>")

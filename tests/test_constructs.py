@@ -160,8 +160,8 @@ roles:
 """
 
 
-def parts(*kinds: str) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": kind, "text": "t"} for kind in kinds]}
+def parts(*kinds: str, role: str = "user") -> dict[str, Any]:
+    return {"role": role, "content": [{"type": kind, kind: "t"} for kind in kinds]}
 
 
 def test_parts_are_counted_over_the_conversation_by_their_text() -> None:

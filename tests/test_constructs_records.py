@@ -335,3 +335,30 @@ def test_what_is_neither_text_nor_record_is_refused() -> None:
         made(TEXTS, documents=["x", 1])
     assert caught.value.help.startswith("give a list of texts and mappings")
     assert Option("records", (), texts=True).takes == "list of texts and records"
+
+
+FURTHER = """\
+options:
+  documents: {type: records, fields: [title, text], optional: [title], further: true, doc: what answers rest on}
+head: {each: doc in documents, do: "[${doc.text}${doc|further_lines:\\"title text\\"}]"}
+roles:
+  user: "<${content}>"
+  assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
+"""
+
+
+def test_further_fields_of_a_record_are_written_in_their_order() -> None:
+    given = [{"page-no of it": 3, "text": "x", "SOURCE": "s\n", "title": "t"}, {"text": ""}]
+    assert text(FURTHER, [USER], documents=given) == "[x\nPage-No Of It: 3\nSource: s\n][]<u>"
+    option = made(FURTHER)[0].known_options["documents"]
+    assert option.takes == "list of records with title (optional), text, further fields"
+
+
+def test_further_fields_are_texts_unless_the_template_is_followed() -> None:
+    given = [{"text": "x", "pages": [1, "a"], "kept": None}]
+    with pytest.raises(OptionError, match="`pages` of record 0 of `documents` is no text"):
+        made(FURTHER, documents=given)
+    like = type(made(FURTHER)[0])(unsupported="as_template", documents=given)
+    assert like.render_text([USER]).startswith("[x\nPages: [1, 'a']\nKept: None]")
+    with pytest.raises(OptionError, match="has no `text`"):
+        made(FURTHER, documents=[{"title": "t"}])

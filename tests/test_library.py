@@ -33,6 +33,7 @@ from templc.verify import (
 )
 from templc.verify.report import Outcome, Report
 from templc.verify.shapes import TOOLS
+from tests.exhaustive import apart
 from tests.support import declared
 from tests.support.formats import fitting, values
 from tests.support.published import check_sha256, path_of
@@ -113,17 +114,6 @@ def of(
     length: int, shapes: Any, options: Mapping[str, object], tools: Any = TOOLS
 ) -> Iterator[Case]:
     return crossed(conversations(length, shapes), tools=tools, options=[options])
-
-
-def apart(name: str, case: Case) -> bool:
-    """Whether it is declared that this conversation differs."""
-    names = tuple(
-        next(shape.name for shape in SHAPES if shape.message is message)
-        for message in case.messages
-    )
-    if name in declared.EQUAL_USERS and declared.equal_users(names):
-        return True
-    return (name, names) in declared.DIFFERENT
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -12,13 +12,12 @@ from templc import get_renderer
 from templc.runtime.errors import MessageError
 from templc.runtime.messages import (
     Call,
-    InlineReasoning,
     Message,
-    MessageRules,
     Reader,
 )
 from templc.runtime.parts import Media
 from templc.runtime.pieces import Piece
+from templc.runtime.rules import InlineReasoning, MessageRules
 from templc.runtime.tools import read_tools
 
 

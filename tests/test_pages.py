@@ -88,7 +88,7 @@ def test_lists_and_pages_say_alike_what_an_option_takes(run: Run) -> None:
         for name in ("jamba", "granite_3_1", "command_a_plus")
     }
     told = [option.takes for options in found.values() for option in options.values()]
-    assert "list of records with title (optional), text" in told
+    assert "list of records with title (optional), text, further fields" in told
     assert "mapping with some of citations, hallucinations, length, originality" in told
     assert "none | low | medium | high" in told
     for name, options in found.items():

@@ -82,6 +82,7 @@ def _document(format: type[Renderer]) -> dict[str, Any]:
                 **({"fields": list(option.fields)} if option.fields else {}),
                 **({"optional": list(option.optional)} if option.optional else {}),
                 **({"texts": True} if option.texts else {}),
+                **({"further": True} if option.further else {}),
                 "doc": option.doc,
             }
             for name, option in format.known_options.items()

@@ -89,12 +89,18 @@ class Tables:
             "lists_by_role": _dict("lists_by_role", rules.lists_by_role),
             "parts": _dict("parts", rules.parts),
             "between": literal(rules.between) if rules.between else "",
+            "between_texts": literal(rules.between_texts) if rules.between_texts else "",
             "call_id": literal(rules.call_id) if rules.call_id else "",
             "calls": literal(rules.calls) if rules.calls != "all" else "",
             "roles": _dict("roles", rules.roles),
             "labels": _dict("labels", rules.labels),
             "labelled": literal(rules.labelled) if rules.labelled else "",
             "part_text": literal(rules.part_text) if rules.part_text else "",
+            "parts_in": _tuple(rules.parts_in, 8) if rules.parts_in else "",
+            "parts_alone": _tuple(rules.parts_alone, 8) if rules.parts_alone else "",
+            "parts_first": _tuple(rules.parts_first, 8) if rules.parts_first else "",
+            "told_apart": _tuple(rules.told_apart, 8) if rules.told_apart else "",
+            "first_roles": _dict("first_roles", rules.first_roles),
         }
         return [f"{name}={text}" for name, text in optional.items() if text]
 
@@ -181,4 +187,6 @@ def _option_parts(option: Option, indent: int) -> list[str]:
         parts.append(f"optional={_tuple(option.optional, indent)}")
     if option.texts:
         parts.append("texts=True")
+    if option.further:
+        parts.append("further=True")
     return parts

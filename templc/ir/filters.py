@@ -26,12 +26,14 @@ from templc.runtime.encoders import (
     mistral_tool,
     typescript,
 )
+from templc.runtime.records import further_lines
 from templc.runtime.signatures import python_def, signature_json
 from templc.runtime.text import (
     after,
     after_last,
     before,
     date_text,
+    json_without,
     text_or_json,
     text_or_python,
     to_json,
@@ -56,6 +58,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "json_compact": lambda value, _: to_json(value, separators=(",", ":")),
     "json_indent": lambda value, _: to_json(value, indent=4),
     "json_indent_2": lambda value, _: to_json(value, indent=2),
+    "json_without": json_without,
     "text_or_json": lambda value, _: text_or_json(value),
     "text_or_python": lambda value, _: text_or_python(value),
     "python": lambda value, _: to_python(value),
@@ -68,6 +71,7 @@ FUNCTIONS: dict[str, Callable[[Any, str], str]] = {
     "python_def": lambda value, _: python_def(value),
     "signature_json": lambda value, _: signature_json(value),
     "tree": tree,
+    "further_lines": further_lines,
     "typescript": lambda value, _: typescript(value),
     "typescript_closed": lambda value, _: typescript(value, last=""),
     "gemma": lambda value, _: gemma_value(value),

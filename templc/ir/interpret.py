@@ -16,10 +16,11 @@ from templc.ir.settings import option_value
 from templc.model import expr, spec
 from templc.runtime.encoders import tool_parameters, tool_text
 from templc.runtime.errors import MessageError
-from templc.runtime.messages import InlineReasoning, Message, MessageRules, Reader
+from templc.runtime.messages import Message, Reader
 from templc.runtime.options import Option, checked
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.records import record_part
+from templc.runtime.rules import InlineReasoning, MessageRules
 from templc.runtime.tools import read_tools
 
 
@@ -37,12 +38,18 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
         lists_by_role=dict(rules.lists_by_role),
         parts=dict(rules.parts),
         between=rules.between,
+        between_texts=rules.between_texts,
         call_id=rules.call_id,
         calls=rules.calls,
         roles=dict(rules.roles),
         labels=dict(rules.labels),
         labelled=rules.labelled,
         part_text=rules.part_text,
+        parts_in=rules.parts_in,
+        parts_alone=rules.parts_alone,
+        parts_first=rules.parts_first,
+        told_apart=rules.told_apart,
+        first_roles=dict(rules.first_roles),
     )
 
 
@@ -59,6 +66,7 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.least,
             option.fields,
             option.optional,
+            option.further,
             texts=option.texts,
         )
         for name, option in program.options.items()

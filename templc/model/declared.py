@@ -5,6 +5,7 @@ Input: the spec's own keys; output: frozen parts of the model, or problems.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from templc.model import spec
@@ -58,6 +59,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.number("least"),
         fields.texts("fields"),
         fields.texts("optional"),
+        fields.constant("further") is True,
         texts=fields.constant("texts") is True,
     )
     for message, key, cure in _wrong(option):
@@ -96,6 +98,8 @@ def _wrong(option: spec.Option) -> list[tuple[str, str, str]]:
         found.append((f"what `{name}` holds cannot be a text", "texts", cure))
     if not set(option.optional) <= set(option.fields):
         found.append((f"not every optional field of `{name}` is a field", "optional", "add it"))
+    if option.further and not option.fields:
+        found.append((f"`{name}` has further fields and no others", "further", "name the others"))
     if "number" in option.fields:
         cure = "call it otherwise: `number` is the place of a record in the list"
         found.append((f"a field of `{name}` is called `number`", "fields", cure))
@@ -146,12 +150,18 @@ def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRu
         lists_by_role=tuple((name, node.value) for name, node in fields.child("lists").scalars()),
         parts=tuple((name, node.value) for name, node in fields.child("parts").scalars()),
         between=fields.text("between"),
+        between_texts=fields.text("between_texts"),
         call_id=_call_id(fields, problems),
         calls=fields.text("calls") or "all",  # type: ignore[arg-type]
         roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
         labels=_labels(fields, problems),
         labelled=_labelled(fields.child("labels"), scope, problems),
         part_text=_filter(fields, problems, "part_text"),
+        parts_in=fields.texts("parts_in"),
+        parts_alone=fields.texts("parts_alone"),
+        parts_first=fields.texts("parts_first"),
+        told_apart=fields.texts("told_apart"),
+        first_roles=tuple((n, node.value) for n, node in fields.child("first_roles").scalars()),
     )
 
 
@@ -254,6 +264,19 @@ def unused(root: Fields, fragments: set[str], used: Used, problems: Problems) ->
                     label="defined here",
                     helps=("remove it",),
                 )
+
+
+def unwritten(options: Mapping[str, spec.Option], used: Used, problems: Problems) -> None:
+    """Report options whose records may have further fields that no step writes."""
+    for name, option in options.items():
+        if option.further and name not in used.further:
+            problems.error(
+                "bad-option",
+                f"further fields of `{name}` are written nowhere",
+                option.span,
+                label="they would be lost",
+                helps=(f'write `${{record|further_lines:"{" ".join(option.fields)}"}}`',),
+            )
 
 
 def _own(root: Fields, node: Node) -> bool:

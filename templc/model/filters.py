@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "any", "date", "tool", "int"]
+Kind = Literal["text", "any", "date", "tool", "int", "record"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One row; `takes` is text, a date, a number, a tool or any value, every filter gives text.
+    """One row; `takes` is text, a date, a number, a tool, a record or any value, every filter gives text.
 
     `parts`: the runtime function that gives the text in parts, where it holds control tokens between the bodies.
     """
@@ -109,6 +109,15 @@ FILTERS: dict[str, Filter] = {
             runtime="to_json",
         ),
         Filter(
+            "json_without",
+            "any",
+            "json_without({0}, {1})",
+            "JSON of a mapping, less the keys that X names with blanks between",
+            argument=True,
+            runtime="json_without",
+            example="strict",
+        ),
+        Filter(
             "text_or_json",
             "any",
             "text_or_json({0})",
@@ -180,6 +189,15 @@ FILTERS: dict[str, Filter] = {
             "signature_json({0})",
             "a tool as Hermes 2 Pro declares it: JSON whose description is a Python signature",
             runtime="signature_json",
+        ),
+        Filter(
+            "further_lines",
+            "record",
+            "further_lines({0}, {1})",
+            "the fields of a record that X does not name (blanks between), each on a line",
+            argument=True,
+            runtime="further_lines",
+            example="title text",
         ),
         Filter(
             "tree",

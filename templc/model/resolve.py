@@ -12,7 +12,7 @@ from templc.model import expr
 from templc.model import spec as model
 from templc.model.checks import check
 from templc.model.conditions import condition
-from templc.model.declared import messages, options, reference, unused
+from templc.model.declared import messages, options, reference, unused, unwritten
 from templc.model.fields import Fields
 from templc.model.names import class_name, taken, taken_class
 from templc.model.scope import Scope
@@ -74,6 +74,7 @@ class _Resolver:
             kept=scope.kept,
         )
         if self.problems.ok:
+            unwritten(scope.options, scope.used, self.problems)
             unused(root, steps.used, scope.used, self.problems)
         return found
 

@@ -38,11 +38,12 @@ _READS_LEAD = frozenset({"head", "turn", "opener", "prompt", "finish"})
 
 @dataclass(slots=True)
 class Used:
-    """The names of a spec's own that were read so far."""
+    """The names of a spec's own that were read so far; `further`: options whose further fields were."""
 
     options: set[str] = field(default_factory=set)
     predicates: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
+    further: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class Scope:
             use = self._filter(call, kind, value)
             if use is None:
                 return None
+            if use.name == "further_lines":
+                self.used.further.add(self.record_of(ref).name)
             filters.append(use)
             kind = "text"
         return expr.Value(ref, tuple(filters), value.span), kind
@@ -318,6 +321,8 @@ class Scope:
                 return f'say in which form: `{name}|date:"%Y-%m-%d"`'
             case _ if takes == "tool" and kind != "tool":
                 return "only a tool is declared so: `each: tool in tools`"
+            case _ if takes == "record" and kind != "record":
+                return "only a record of an option has fields: `each: document in documents`"
             case _ if takes == "int" and kind != "int":
                 return "only an option of the type `int` is a number"
             case _ if takes == "date" and kind != "date":

@@ -123,7 +123,7 @@ class Option:
     `otherwise`: what a choice is with a value that it does not list, under `as_template` only; empty refuses.
     `least`: no number may be smaller. A list holds some of `values`, none by default, and a record is a mapping with
     some of them as keys; records are mappings of which `fields` are written by name, all where there are none, and
-    `optional` may be missing; with `texts` each may also be a text.
+    `optional` may be missing; `further`: other fields may be given too; with `texts` each may also be a text.
     """
 
     name: str
@@ -137,6 +137,7 @@ class Option:
     least: int | None = None
     fields: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    further: bool = False
     texts: bool = False
 
 
@@ -160,21 +161,28 @@ class InlineReasoning:
 class MessageRules:
     """What is done to messages before anything is read.
 
-    `labels` stand in front of parts, by type, while the option `labelled` is true.
+    `labels` stand in front of parts, by type, while the option `labelled` is true. `parts_in` and what
+    follows: see the schema.
     """
 
     content: str = ""
     inline_reasoning: InlineReasoning | None = None
-    lists: OneOf["join", "drop", "repr", "refuse"] = "refuse"
+    lists: OneOf["join", "note", "drop", "repr", "json", "refuse"] = "refuse"
     lists_by_role: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     between: str = ""
+    between_texts: str = ""
     call_id: str = ""
     calls: OneOf["all", "first"] = "all"
     roles: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     labelled: str = ""
     part_text: str = ""
+    parts_in: tuple[str, ...] = ()
+    parts_alone: tuple[str, ...] = ()
+    parts_first: tuple[str, ...] = ()
+    told_apart: tuple[str, ...] = ()
+    first_roles: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

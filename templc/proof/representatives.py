@@ -15,7 +15,8 @@ from typing import Any
 from templc.model import expr
 from templc.proof.values import Alike, Atom, Settings, holds
 from templc.runtime.errors import TemplcError
-from templc.runtime.messages import Message, MessageRules, Reader
+from templc.runtime.messages import Message, Reader
+from templc.runtime.rules import MessageRules
 
 Raw = dict[str, Any]
 

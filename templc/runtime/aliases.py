@@ -7,12 +7,14 @@ have it (`"refusal": None`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from templc.runtime.errors import MessageError
+from templc.runtime.text import to_json
 
+ROLES = ("system", "developer", "user", "assistant", "tool")
 ROLE_ALIASES = {
     "human": "user",
     "gpt": "assistant",
@@ -37,6 +39,7 @@ KEYS = frozenset(
     }
     | {"train", "trainable", "loss", "weight", *REASONING_KEYS}
 )
+_WEIGHTS = ("train", "trainable", "loss", "weight")
 _ONLY_ASSISTANT = ("tool_calls", *REASONING_KEYS)
 _ALL = KEYS.difference(_ONLY_ASSISTANT)
 # Where each of them stands, and what it should be.
@@ -119,3 +122,54 @@ def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -
         if isinstance(raw.get(key), str):
             return str(raw[key])
     return thought
+
+
+def refuse_apart(raw: Mapping[str, Any], role: str, told_apart: Sequence[str]) -> None:
+    """Refuse what is read like something else here, where the published template tells the two apart."""
+    calls, known = raw.get("tool_calls"), role if role in ROLES else "other"
+    if "calls" in told_apart and calls is not None and not calls:
+        raise MessageError(
+            "the template does not read an empty list of tool calls as none",
+            field="tool_calls",
+            help="leave tool_calls out",
+        )
+    for call in calls or ():
+        given = call.get("function") if isinstance(call, Mapping) else call
+        if "flat" in told_apart and given is None:
+            raise MessageError(
+                "a tool call has no `function`",
+                field="tool_calls",
+                help='give {"type": "function", "function": ...}',
+            )
+        if (
+            "arguments" in told_apart
+            and isinstance(given, Mapping)
+            and given.get("arguments") == ""
+        ):
+            raise MessageError(
+                "the template does not write empty arguments as they are",
+                field="tool_calls",
+                help='give {} or "{}"',
+            )
+    missing = raw.get("content", raw.get("value")) is None and not calls
+    if missing and known in told_apart:
+        raise MessageError(
+            "the template does not read missing content as empty",
+            field="content",
+            help='give a text, if an empty one: ""',
+        )
+
+
+def train_of(raw: Mapping[str, Any]) -> float | None:
+    """The message's own training weight: `train`, `trainable`, `loss` or `weight`."""
+    if raw.keys().isdisjoint(_WEIGHTS):
+        return None
+    for key in _WEIGHTS:
+        value = raw.get(key)
+        if value is not None:
+            if isinstance(value, bool | int | float) and 0 <= value <= 1:
+                return float(value)
+            raise MessageError(
+                f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1"
+            )
+    return None

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from templc.runtime.aliases import as_mapping, known_keys, reasoning_of, role_of
+from templc.runtime.aliases import (
+    ROLES,
+    as_mapping,
+    known_keys,
+    reasoning_of,
+    refuse_apart,
+    role_of,
+    train_of,
+)
 from templc.runtime.call import Argument as Argument
 from templc.runtime.call import Call as Call
 from templc.runtime.errors import MessageError
-from templc.runtime.parts import Joined, Media, join_parts
+from templc.runtime.parts import ALONE, Joined, Media, join_parts
+from templc.runtime.rules import MessageRules
 from templc.runtime.spelled import holds
-from templc.runtime.text import FILTERS, Verbatim, to_json
+from templc.runtime.text import FILTERS, Verbatim
 from templc.runtime.waiting import Asked, Waiting
-
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,52 +58,8 @@ class Message:
     media: Media | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InlineReasoning:
-    """Reasoning inside content: between `open` and `close`; `content` filters what follows.
-
-    `reasoning`: "newlines" takes the newlines off both ends of the thoughts, "whole" takes nothing. `in_template`:
-    whether the published template reads it so too; if not, it stays content for `as_template`. `over_field`: the
-    template takes it out of content also where the message has reasoning of its own.
-    """
-
-    open: str
-    close: str
-    content: str = ""
-    reasoning: str = "newlines"
-    in_template: bool = True
-    over_field: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MessageRules:
-    """What a format does to messages before it reads them; see the spec key `messages`.
-
-    `labels` stand in front of parts while the option `labelled` is true.
-    """
-
-    content: str = ""
-    inline_reasoning: InlineReasoning | None = None
-    lists: str = "refuse"
-    lists_by_role: Mapping[str, str] = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
-    between: str = ""
-    call_id: str = ""
-    calls: str = "all"
-    roles: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    labelled: str = ""
-    part_text: str = ""
-
-    def under(self, options: Mapping[str, object]) -> MessageRules:
-        """The rules with these options: without labels where they are off."""
-        off = self.labelled and not options[self.labelled]
-        return replace(self, labels={}, labelled="") if off else self
-
-
 _TALKING = ("user", "assistant", "system")
 _BUT_CONTENT = frozenset({"name", "calls", "call_id", "reasoning"})
-_WEIGHTS = ("train", "trainable", "loss", "weight")
 
 
 @dataclass(slots=True)
@@ -118,7 +81,7 @@ class Reader:
         if type(raw) is dict and len(raw) == 2 and (plain := self.plain(raw)) is not None:
             return plain
         try:
-            return self._read(as_mapping(raw))
+            return self._read(as_mapping(raw), index)
         except MessageError as error:
             if error.message_index < 0:
                 error.message_index = index
@@ -129,19 +92,24 @@ class Reader:
         role, content = raw.get("role"), raw.get("content")
         if type(content) is not str or role not in _TALKING or role in self.rules.roles:
             return None
-        if self.rules.content:
+        if self.rules.content or role in self.rules.parts_alone:
             return None
         inline = self.rules.inline_reasoning
         if role == "assistant" and inline is not None and inline.close in content:
             return None
+        if self.waiting.neighbour is not None:
+            self.waiting = self.waiting._replace(neighbour=None)
         return Message(role, content, absent=_BUT_CONTENT)
 
-    def _read(self, raw: Mapping[str, Any]) -> Message:
-        role = role_of(raw)
-        role = self.rules.roles.get(role, role)
+    def _read(self, raw: Mapping[str, Any], index: int) -> Message:
+        role = self._role(role_of(raw), index)
         if not self.as_template:
             known_keys(raw, role)
+        elif self.rules.told_apart:
+            refuse_apart(raw, role, self.rules.told_apart)
         joined = self._content(raw.get("content", raw.get("value")), role)
+        if self.rules.parts_alone:
+            self._alone(role, joined.media is not None)
         content = joined.text
         reasoning = reasoning_of(raw, joined.thought, strict=not self.as_template)
         calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
@@ -153,7 +121,8 @@ class Reader:
         if calls:
             left = tuple([Asked(call.id, call.name, call.number) for call in calls])
             ids = (*self.waiting.ids, *[call.id for call in calls])
-            self.waiting = Waiting(left, left, content, ids, self.waiting.media)
+            _, _, _, _, media, neighbour = self.waiting
+            self.waiting = Waiting(left, left, content, ids, media, neighbour)
         call_id, asked = self._answered(raw, role)
         return Message(
             role=role,
@@ -168,8 +137,15 @@ class Reader:
             parts=joined.unread,
             media=joined.media,
             absent=_absent(raw, reasoning),
-            train=_train(raw),
+            train=train_of(raw),
         )
+
+    def _role(self, role: str, index: int) -> str:
+        """The role that a role of message `index` is read as."""
+        if index and role in self.rules.first_roles and not self.as_template:
+            raise MessageError(f"a {role} message must stand first", field="role")
+        also = {} if index else self.rules.first_roles
+        return also.get(role, self.rules.roles.get(role, role))
 
     def _content(self, content: object, role: str) -> Joined:
         """Content as text, and what is known of its parts."""
@@ -183,7 +159,7 @@ class Reader:
                 found = self._lists(role) if self.as_template else "join"
                 counts = dict(self.waiting.media)
                 joined = join_parts(
-                    content, self.rules, found, counts, as_template=self.as_template
+                    content, self.rules, found, counts, role, as_template=self.as_template
                 )
                 if counts:
                     self.waiting = self.waiting._replace(media=tuple(counts.items()))
@@ -194,9 +170,18 @@ class Reader:
             help="give a text, None or a list of parts",
         )
 
+    def _alone(self, role: str, media: bool) -> None:
+        """Refuse a message with such parts next to another one of its role, where none may be."""
+        before, self.waiting = (
+            self.waiting.neighbour,
+            self.waiting._replace(neighbour=(role, media)),
+        )
+        if before and before[0] == role in self.rules.parts_alone and (media or before[1]):
+            raise MessageError(ALONE, field="content", help="put them into one message")
+
     def _lists(self, role: str) -> str:
         """What the published template does with a list in a message of this role."""
-        known = role if role in _ROLES else "other"
+        known = role if role in ROLES else "other"
         return self.rules.lists_by_role.get(known, self.rules.lists)
 
     def _taken_over(self) -> bool:
@@ -293,8 +278,8 @@ class Reader:
         rest = list(left)
         if answer in rest:
             rest.remove(answer)
-        _, _, content, _, media = self.waiting
-        self.waiting = Waiting(calls, tuple(rest), content, ids, media)
+        _, _, content, _, media, neighbour = self.waiting
+        self.waiting = Waiting(calls, tuple(rest), content, ids, media, neighbour)
         made_up = bool(self.rules.call_id) and not self.as_template
         if found or self.as_template:
             number = str(ids.index(found)) if found in ids else ""
@@ -328,18 +313,3 @@ def _text(raw: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise MessageError(f"{key} is a value of type {type(value).__name__}, not text", field=key)
     return value
-
-
-def _train(raw: Mapping[str, Any]) -> float | None:
-    """The message's own training weight: `train`, `trainable`, `loss` or `weight`."""
-    if raw.keys().isdisjoint(_WEIGHTS):
-        return None
-    for key in _WEIGHTS:
-        value = raw.get(key)
-        if value is not None:
-            if isinstance(value, bool | int | float) and 0 <= value <= 1:
-                return float(value)
-            raise MessageError(
-                f"{key} is {to_json(value)}", field=key, help="a weight is true, false or 0 to 1"
-            )
-    return None

@@ -26,7 +26,7 @@ class Option:
     No `int` is below `least`. A `list` holds some of its values, each once and in their order, and nothing by default.
     A `record` is a mapping with some of its values as keys.
     `records` are mappings: the `fields` are written by name, of which `optional` ones may be missing, or the records
-    whole where there are none; with `texts` each may also be a text.
+    whole where there are none. `further`: they may have further fields. `texts`: each may also be a text.
     A `date` is given as a date, a datetime or ISO text, and kept as ISO text; no clock is ever read for it.
     """
 
@@ -39,6 +39,7 @@ class Option:
     least: int | None = None
     fields: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    further: bool = False
     texts: bool = False
 
     @property
@@ -51,6 +52,7 @@ class Option:
             case "record":
                 return f"mapping with some of {', '.join(self.values)}"
             case "records":
+                keys += ["further fields"] if self.further else []
                 whole = "list of texts and records" if self.texts else "list of records"
                 return f"list of records with {', '.join(keys)}" if keys else whole
         return " | ".join(self.values) or self.type
@@ -84,6 +86,7 @@ def checked(
                 option.fields,
                 value,
                 option.optional,
+                further=option.further,
                 texts=option.texts,
                 as_template=as_template,
             )

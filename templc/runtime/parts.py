@@ -1,20 +1,18 @@
 """Content given as a list of parts.
 
 Text parts are joined, so nothing is lost. What published templates do with a list differs (`drop` it, print its
-Python `repr`, refuse it); those ways are followed only with `unsupported="as_template"`.
+Python `repr`, write it as `json`, refuse it); those ways are followed only with `unsupported="as_template"`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from templc.runtime.errors import MessageError
 from templc.runtime.pieces import Piece
-from templc.runtime.text import FILTERS
-
-if TYPE_CHECKING:
-    from templc.runtime.messages import MessageRules
+from templc.runtime.rules import MessageRules
+from templc.runtime.text import FILTERS, to_json
 
 INDEX = "{index}"
 """In the text or the label of a kind of part: how many parts with this text the conversation has by now."""
@@ -59,10 +57,11 @@ def join_parts(
     rules: MessageRules,
     policy: str,
     counts: dict[str, int],
+    role: str,
     *,
     as_template: bool = False,
 ) -> Joined:
-    """Parts as the policy has them.
+    """Parts of a message of this role, as the policy has them.
 
     counts: of the parts so far, by their text; those of `parts` are added to it. as_template: texts are filtered as the
     published template does, by default they are joined as they are.
@@ -70,44 +69,54 @@ def join_parts(
     match policy:
         case "drop":
             return Joined("", True)
+        case "refuse":
+            raise MessageError("content is a list of parts", field="content", help=_TEXT)
+        case "repr" | "json" if not parts:
+            raise MessageError(_EMPTY, field="content", help=_TEXT)
         case "repr":
             return Joined(str(list(parts)), True)
-        case "refuse":
-            raise MessageError(
-                "content is a list of parts", field="content", help="give the text itself"
-            )
+        case "json":
+            return Joined(to_json(list(parts)), True)
+    if role in rules.parts_first:
+        parts = _text_last(parts)
     as_read = FILTERS[rules.part_text if as_template else ""]
     texts: list[str] = []
     thoughts: list[str] = []
     spans: list[tuple[int, int]] = []
-    at = 0
+    text, after = "", True
     for part in parts:
         written = len(texts)
-        shown = _sort(part, rules, as_read, texts, thoughts, counts)
+        shown = _sort(part, rules, role, as_read, texts, thoughts, counts)
         if len(texts) == written:
             continue
-        start = at + (len(rules.between) if written else 0)
-        at = start + len(texts[-1])
-        spans += [(start, at)] if shown else []
-    text = rules.between.join(texts)
+        if written:
+            both = bool(rules.between_texts) and not shown and not after
+            text += rules.between_texts if both else rules.between if text else ""
+        start, text, after = len(text), text + texts[-1], shown
+        spans += [(start, len(text))] if shown else []
+    if as_template and not text and not thoughts:
+        raise MessageError(_EMPTY, field="content", help=_TEXT)
     media = Media(text, tuple(spans)) if spans else None
-    return Joined(text, False, "".join(thoughts) if thoughts else None, media)
+    return Joined(text, policy == "note", "".join(thoughts) if thoughts else None, media)
 
 
 def _sort(
     part: Any,
     rules: MessageRules,
+    role: str,
     as_read: Callable[[str], str],
     texts: list[str],
     thoughts: list[str],
     counts: dict[str, int],
 ) -> bool:
     """Whether the part is written by the format; else it is text or a thought."""
-    media = rules.parts
+    media = rules.parts if not rules.parts_in or role in rules.parts_in else {}
     if isinstance(part, str):
         texts.append(as_read(part))
         return False
-    kind = part.get("type", "text" if "text" in part else "") if isinstance(part, Mapping) else ""
+    kind = _kind(part)
+    if kind.endswith("_url") and kind not in part:
+        raise MessageError(f"a part of type `{kind}` has no `{kind}`", field="content")
     for name in (kind, *(_MEDIA_KEYS if kind not in ("text", "thinking", "reasoning") else ())):
         if name in media and (name == kind or name in part):
             counts[media[name]] = counts.get(media[name], 0) + 1
@@ -119,12 +128,28 @@ def _sort(
     elif kind in ("thinking", "reasoning") and isinstance(part.get(kind, part.get("text")), str):
         thoughts.append(part.get(kind, part.get("text")))
     else:
+        where = "" if media or not rules.parts else f" in a message of the role `{role}`"
         raise MessageError(
-            f"a part of type `{kind}` cannot be written" if kind else "a part has no type",
+            f"a part of type `{kind}` cannot be written{where}" if kind else "a part has no type",
             field="content",
-            help=f"this format writes parts of type {', '.join(['text', *media])}",
+            help=f"this format writes parts of type {', '.join(['text', *media])}{where}",
         )
     return False
 
 
+def _kind(part: object) -> str:
+    if not isinstance(part, Mapping):
+        return ""
+    return str(part.get("type", "text" if "text" in part else ""))
+
+
+def _text_last(parts: Sequence[Any]) -> Sequence[Any]:
+    """A text and one part that is none, that one first; other lists as they are."""
+    kinds = [_kind(part) for part in parts]
+    return parts[::-1] if len(kinds) == 2 and kinds[0] == "text" != kinds[1] else parts
+
+
+ALONE = "a message with parts that are no text stands next to another one of its role"
+_EMPTY = "content is a list without a text"
+_TEXT = "give the text itself"
 _MEDIA_KEYS = ("image", "image_url", "video", "audio")

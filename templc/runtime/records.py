@@ -8,6 +8,7 @@ A record is what the caller gave: nothing in it is ever a control token.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,13 +73,14 @@ def read_records(
     value: object,
     optional: Sequence[str] = (),
     *,
+    further: bool = False,
     texts: bool = False,
     as_template: bool = False,
 ) -> Records:
     """The records that a caller gives, copied. OptionError for what is no record, or would be lost or garbled.
 
-    fields: what the format writes by name; each record must have these, less those that are optional, and no others.
-    None: it writes whole records. texts: each may also be a text.
+    fields: what the format writes by name; each record must have these, less those that are optional, and no others
+    unless there may be `further` ones. None: it writes whole records. texts: each may also be a text.
     """
     shape = OR_TEXTS if texts else SHAPE
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
@@ -92,7 +94,7 @@ def read_records(
             raise OptionError(f"record {number} of `{option}` is no mapping", help=f"give {shape}")
         record = _copied(one, number, f"record {number} of `{option}`")
         if fields and not as_template:
-            _fits(option, fields, optional, record)
+            _fits(option, fields, optional, record, further)
         found.append(record)
     return tuple(found)
 
@@ -130,23 +132,38 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _fits(option: str, fields: Sequence[str], optional: Sequence[str], record: Record) -> None:
+def _fits(
+    option: str, fields: Sequence[str], optional: Sequence[str], record: Record, further: bool
+) -> None:
     which = f"record {record.number} of `{option}`"
     listed = ", ".join(f"`{name}`" for name in fields)
     for name in fields:
-        value = record.get(name)
-        if value is None and name in optional:
-            continue
-        if value is None:
+        if record.get(name) is None and name not in optional:
             raise OptionError(f"{which} has no `{name}`", help=f"each record has {listed}")
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise OptionError(f"`{name}` of {which} is no text", help="give a text")
-    for name in record:
-        if name not in fields:
+    for name, value in record.items():
+        if name not in fields and not further:
             raise OptionError(
                 f"{which} has `{name}`, which this format does not write",
                 help=f'leave it out ({listed} are written), or render as the template does: unsupported="as_template"',
             )
+        missing = value is None and name in optional
+        if not missing and (not isinstance(value, str | int) or isinstance(value, bool)):
+            raise OptionError(f"`{name}` of {which} is no text", help="give a text")
+
+
+def further_lines(record: Record, written: str) -> str:
+    """The fields of a record but for those in `written`, with blanks between: each on a line, its name in title case.
+
+    further_lines({"text": "x", "page_no": 3}, "text") is "\\nPage_no: 3".
+    """
+    left = [name for name in record if name not in written.split()]
+    return "".join(f"\n{_titled(name)}: {record[name]!s}" for name in left)
+
+
+def _titled(name: str) -> str:
+    """Each word with a capital, the rest of it small, as Jinja parts words."""
+    words = re.split(r"([-\s({\[<]+)", name)
+    return "".join(word[:1].upper() + word[1:].lower() for word in words)
 
 
 def record_part(record: Record | RecordText, part: str) -> Any:

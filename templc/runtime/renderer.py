@@ -22,7 +22,7 @@ from templc.runtime.extend import extension, same_tools, wants_prompt, written
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
-from templc.runtime.messages import Message, MessageRules, Reader
+from templc.runtime.messages import Message, Reader
 from templc.runtime.misplaced import takes_no_options
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
@@ -30,6 +30,7 @@ from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.rules import MessageRules
 from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised

@@ -32,7 +32,7 @@ _REQUIRED, _OPTIONAL = "[必填]", "[选填]"
 
 def python_def(tool: object) -> str:
     """`def NAME(a: T,b: T):` over a docstring that lists arguments and what is returned; numbers are `int`."""
-    function = function_of(tool)
+    function = tool["function"] if isinstance(tool, Mapping) else function_of(tool)
     schema = _mapping(function.get("parameters"))
     properties = _properties(schema)
     named = ",".join(f"{name}: {_short(spec)}" for name, spec in properties.items())

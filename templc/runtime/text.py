@@ -58,6 +58,14 @@ def to_json(
         raise MessageError(f"a value cannot be written as JSON: {error}") from None
 
 
+def json_without(value: object, left_out: str) -> str:
+    """JSON of a mapping, less some of its keys, named with blanks between."""
+    if isinstance(value, Mapping):
+        names = left_out.split()
+        value = {key: inner for key, inner in value.items() if key not in names}
+    return to_json(value)
+
+
 def text_or_json(value: object) -> str:
     """A string as it is, anything else as JSON."""
     return value if isinstance(value, str) else to_json(value)

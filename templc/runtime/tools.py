@@ -25,7 +25,7 @@ def read_tools(tools: object, *, as_template: bool = False) -> tuple[Mapping[str
 
 def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[str, Any]:
     if as_template:
-        return tool
+        return tool if "function" in tool else _Flat(tool)
     function = tool.get("function", tool)
     if (
         not isinstance(function, Mapping)
@@ -38,6 +38,17 @@ def _tool(tool: Mapping[str, Any], number: int, as_template: bool) -> Mapping[st
             help='give {"type": "function", "function": {"name": ..., "parameters": ...}} or the inner part',
         )
     return tool if "function" in tool else {"type": "function", "function": tool}
+
+
+class _Flat(dict[str, Any]):
+    """A declaration without its wrapper, for templates that read it so; one that reads the inner part finds none."""
+
+    def __missing__(self, key: str) -> Any:
+        raise MessageError(
+            f"a tool has no `{key}`",
+            field="tools",
+            help='give {"type": "function", "function": ...}',
+        )
 
 
 def parameters_of(tools: Iterable[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:

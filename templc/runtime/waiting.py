@@ -20,6 +20,7 @@ class Waiting(NamedTuple):
     """The latest message with tool calls: its calls, those without a result yet, its text.
 
     `ids`: the id of every call of the conversation so far, by number. `media`: how many parts of each text there were.
+    `neighbour`: role of the message before, and whether it had such parts, for formats that ask.
     """
 
     calls: tuple[Asked, ...] = ()
@@ -27,3 +28,4 @@ class Waiting(NamedTuple):
     content: str = ""
     ids: tuple[str, ...] = ()
     media: tuple[tuple[str, int], ...] = ()
+    neighbour: tuple[str, bool] | None = None

@@ -243,21 +243,6 @@ OTHERWISE: Mapping[tuple[str, str], Callable[[str], str]] = {
 """What is written, made from what the template writes, where no plain form of the input gives it."""
 
 APART: Mapping[str, frozenset[str]] = {
-    # Parts are joined as they are, where these trim each, or write the list as Python or JSON would.
-    "text_parts": frozenset(
-        {"jamba", "lfm2_5", "molmo2"}
-        | {
-            "gemma2",
-            "lfm2",
-            "llama3_1",
-            "llama3_2",
-            "nemotron3_nano",
-            "nemotron3_super",
-            "nemotron3_ultra",
-        }
-        | {"ministral3", "ministral3_14b", "ministral3_8b", "ministral3_reasoning"}
-        | {"devstral2", "devstral_small2", "mistral_large3"}
-    ),
     # These write tools by where a message stands among others that it is equal to.
     "equal_users": frozenset({"mistral_nemo", "mistral_v0_3", "mistral_small_3_2"}),
 }

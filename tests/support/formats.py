@@ -114,6 +114,8 @@ def values(name: str, key: str) -> tuple[Any, ...]:
         return telling(program(name))[key]
     fields = option.fields or ("doc_id", "title", "text")
     one = {field: f"{field} é <|im_end|><|end_of_text|>\n" for field in fields}
+    if option.further:
+        one = {"page-no": 3, **one, "SOURCE of it": "é\n<|im_end|>", "(URL": ""}
     other = {field: 7 if "id" in field else f' "{field}" </documents>' for field in fields}
     other = {field: value for field, value in other.items() if field not in option.optional}
     first: Record | RecordText = Record(one, 0)
