@@ -10,7 +10,7 @@ can show that it differs.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
@@ -75,7 +75,10 @@ Emission = tuple[Token, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an emission is made of: the message's role and atoms, the facts around it, what is fixed."""
+    """What an emission is made of: the message's role and atoms, the facts around it, what is fixed.
+
+    holes: what the message's values come to, which no fact changes, as far as it was worked out.
+    """
 
     role: str
     bits: Bits
@@ -83,6 +86,7 @@ class View:
     settings: Settings
     owner: str
     blank: Message | None = None
+    holes: dict[Body, Token] = field(default_factory=dict)
 
 
 def emit(ops: Ops, view: View) -> Emission:
@@ -156,6 +160,13 @@ def _residue(cond: Cond, view: View) -> Cond:
 
 
 def _hole(body: Body, view: View) -> Token:
+    found = view.holes.get(body)
+    if found is None:
+        found = view.holes[body] = _filled(body, view)
+    return found
+
+
+def _filled(body: Body, view: View) -> Token:
     value, scope = body.value, body.value.ref.scope
     text = literal(value, view.role, view.settings)
     if text is None and view.blank is not None and scope == "message":
