@@ -19,6 +19,7 @@ from templc.pipeline import compile_path, weighed
 from templc.problems.problem import Problem, Problems
 from templc.proofs import MARK as PROOF_MARK
 from templc.proofs import Proof
+from templc.syntax.extends import family
 from templc.workers import spread
 
 
@@ -75,7 +76,8 @@ def build(
     memory = Memory("builds", str(out.resolve()))
     known = {} if check else {job: old for job in jobs if (old := _remembered(job, memory))}
     missing = [job for job in jobs if job not in known]
-    known.update(zip(missing, spread(_make, missing, progress), strict=True))
+    done = spread(_make, missing, progress, alike=lambda job: family(job.path))
+    known.update(zip(missing, done, strict=True))
     made = [known[job] for job in jobs]
     good = [one for one in made if one.entry is not None]
     outputs = [output for one in good for output in one.outputs]

@@ -22,18 +22,31 @@ def spread(
     work: Callable[[Job], Result],
     jobs: Sequence[Job],
     progress: Callable[[int], None] = lambda done: None,
+    alike: Callable[[Job], object] = id,
 ) -> list[Result]:
     """The result of every job. `work` is a function of a module, jobs and results can be pickled.
 
-    A few jobs are done here, since processes take longer to start. What a job raises is raised, the first one's first.
+    alike: the same for jobs that one process does in a row, since each remembers what helps the next. A few jobs are
+    done here, since processes take longer to start. What a job raises is raised.
     """
     if len(jobs) < FEW or _cores(jobs) < 2:
         return [_counted(work(job), number, progress) for number, job in enumerate(jobs, 1)]
+    groups: dict[object, list[int]] = {}
+    for at, job in enumerate(jobs):
+        groups.setdefault(alike(job), []).append(at)
     with _pool(jobs) as pool:
-        futures = [pool.submit(work, job) for job in jobs]
-        for done, _ in enumerate(as_completed(futures), 1):
-            progress(done)
-        return [future.result() for future in futures]
+        # The largest first, so that no process is left alone with one at the end.
+        places = sorted(groups.values(), key=len, reverse=True)
+        futures = {pool.submit(_each, work, [jobs[at] for at in group]): group for group in places}
+        found: dict[int, Result] = {}
+        for future in as_completed(futures):
+            found.update(zip(futures[future], future.result(), strict=True))
+            progress(len(found))
+        return [found[at] for at in range(len(jobs))]
+
+
+def _each(work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+    return [work(job) for job in jobs]
 
 
 def finished(work: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Result]:

@@ -132,7 +132,8 @@ def test_a_literal_more_is_too_strict_or_changes_no_case(name: str) -> None:
     outcomes = Counter[bool]()
     for cell, claimed in zip(conditional, data["conditions"], strict=True):
         assert cell.condition is not None
-        table = names.table(cell.place, stability.walk.outcomes(cell.place))
+        blocks = names.blocks(cell.place, stability.walk.outcomes(cell.place))
+        table = {first | row: kept for first, rest in blocks for row, kept in rest.items()}
         for at, column in [*enumerate(names.columns(cell.place))][::7]:
             for want, number in product((True, False), range(len(claimed["terms"]))):
                 more = stricter(claimed["terms"], number, [int(want), *column.key])

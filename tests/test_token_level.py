@@ -12,7 +12,7 @@ import templc
 from templc.proof.boundary import analyse
 from templc.proof.cuts import Cut, cuts
 from templc.proof.joint import Place
-from templc.proof.search import Case
+from templc.proof.outcomes import Case
 from templc.proof.stability import Stability, prove
 from templc.proof.token_level import PIECES, SEALED, token_level
 from tests.support import vocabularies
@@ -59,7 +59,7 @@ def conversations(
     stability: Stability, place: Place
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Conversations that stand at a place, with what is added, with simple and with hostile contents."""
-    for case, kept in itertools.islice(stability.walk.outcomes(place).items(), EXAMPLES):
+    for case, kept in itertools.islice(stability.walk.outcomes(place).cases(), EXAMPLES):
         if not kept or case.end != stability.machine.ends[0]:
             continue
         old, added = (list(side) for side in _messages(case))

@@ -20,6 +20,7 @@ from templc.pipeline import Compilation, compile_path
 from templc.proof.stability import prove
 from templc.proofs import complaints
 from templc.registry import generated
+from templc.syntax.extends import family
 from templc.workers import spread
 
 VERDICTS = ("stable", "stable if", "never", "refused", "not proved")
@@ -59,7 +60,8 @@ def _counts(names: list[str]) -> list[Counter[str]]:
     known = {name: memory.get(path, name) for name, path in paths.items()}
     missing = [name for name in names if known[name] is None]
     with progress(len(missing), "proving") as done:
-        found = dict(zip(missing, spread(_count, missing, done), strict=True))
+        counted = spread(_count, missing, done, alike=lambda name: family(paths[name]))
+    found = dict(zip(missing, counted, strict=True))
     for name, (counts, bases) in found.items():
         memory.put(paths[name], name, bases, counts)
     memory.save()

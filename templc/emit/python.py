@@ -84,7 +84,7 @@ class _Module:
         return header(program, digest, command) + self._imports(body) + body
 
     def _imports(self, body: str) -> str:
-        names = sorted(name for name in _RUNTIME_NAMES if _mentions(body, name))
+        names = sorted(set(_RUNTIME_NAMES).intersection(_USED.findall(body)))
         lines = Lines()
         if "(NamedTuple)" in body:
             lines.add("from typing import NamedTuple", "")
@@ -209,14 +209,8 @@ def _constants(program: Program) -> dict[str, str]:
     return found
 
 
-def _mentions(text: str, name: str) -> bool:
-    """Whether the module uses a runtime name: calls it, names it as a type, or derives from it."""
-    # Most names are in no way there, which is found out at once.
-    return (
-        name in text
-        and re.search(rf"(?<!def )(?<![\w.]){name}(?=\(|\)| \||:$| =|,)", text, re.MULTILINE)
-        is not None
-    )
+# A name that a module calls, names as a type, or derives from.
+_USED = re.compile(r"(?<!def )(?<![\w.])\w+(?=\(|\)| \||:$| =|,)", re.MULTILINE)
 
 
 _RUNTIME_NAMES = (

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from templc.model.expr import Cond, Fact, Ref, Test, Value, leaves
+from templc.model.hashed import Hashed, hash_once
 from templc.model.spec import Demand, Deviation, Fault, MessageRules, Option, Reference
 from templc.source.span import Span
 
@@ -22,8 +23,9 @@ class Text:
     text: str
 
 
+@hash_once
 @dataclass(frozen=True, slots=True)
-class Body:
+class Body(Hashed):
     """Text that comes from a message, a tool or an option; `default` stands in for an empty one."""
 
     value: Value

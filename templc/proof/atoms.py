@@ -189,22 +189,23 @@ Bits = Mapping[Atom, bool]
 
 def truth(cond: Cond, bits: Bits, facts: Mapping[Fact, bool]) -> bool | None:
     """The truth of a `known` condition; None where it hangs on a loop item."""
-    match cond:
-        case expr.Const(value):
-            return value
-        case expr.Not(term):
+    if isinstance(cond, Fact):
+        return facts[cond]
+    if isinstance(cond, expr.Not):
+        found = truth(cond.term, bits, facts)
+        return None if found is None else not found
+    if isinstance(cond, (expr.And, expr.Or)):
+        winner = isinstance(cond, expr.Or)
+        unknown = False
+        for term in cond.terms:
             found = truth(term, bits, facts)
-            return None if found is None else not found
-        case expr.And(terms) | expr.Or(terms):
-            winner = isinstance(cond, expr.Or)
-            values = [truth(term, bits, facts) for term in terms]
-            if winner in values:
+            if found is winner:
                 return winner
-            return None if None in values else not winner
-        case Fact():
-            return facts[cond]
-        case _:
-            return bits.get(cond)  # type: ignore[arg-type]
+            unknown = unknown or found is None
+        return None if unknown else not winner
+    if isinstance(cond, Const):
+        return cond.value
+    return bits.get(cond)  # type: ignore[arg-type]
 
 
 def literal(value: Value, role: str, settings: Settings) -> str | None:

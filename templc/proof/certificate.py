@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from templc.ir.interpret import message_rules
-from templc.model.expr import Test
+from templc.model.expr import Test, Value
+from templc.model.spec import MessageRules
 from templc.proof import representatives
-from templc.proof.classes import MessageClass, roles_of
+from templc.proof.classes import MessageClass, roles_of, settings_read
 from templc.proof.joint import COMPLETION, END, Place
 from templc.proof.machine import Machine, State
 from templc.proof.stability import Stability
-from templc.proof.values import value_of
+from templc.proof.values import Atom, Settings, holds, value_of
 
 VERSION = 1
 Triple = tuple[State, State, State]
@@ -82,21 +84,40 @@ def _samples(machine: Machine) -> Iterator[str]:
 
     What is read of no message tells no classes apart, but may be empty all the same: so messages are made anew.
     """
-    rules = message_rules(machine.program.rules)
+    rules = machine.program.rules
     for role in roles_of(machine.program):
-        values, found = machine.written(role), dict[object, str]()
-        atoms = next(one.bits for one in machine.classes if one.role == role)
-        every = tuple(dict.fromkeys((*atoms, *(Test("truth", value) for value in values))))
-        for raw, message in representatives.candidates(rules, role, every, machine.settings):
-            texts = [str(value_of(value, message, machine.settings, {})) for value in values]
-            caller = [representatives.caller(message.caller_content)]
+        values = machine.written(role)
+        atoms = tuple(next(one.bits for one in machine.classes if one.role == role))
+        read = settings_read(
+            (*atoms, *(Test("truth", value) for value in values)), machine.settings
+        )
+        for bits, given in _samples_of(rules, role, atoms, values, *read):
+            assert machine.has_class(role, bits), "every message is of a class"
+            yield given
+
+
+@lru_cache(maxsize=1024)
+def _samples_of(
+    rules: MessageRules,
+    role: str,
+    atoms: tuple[Atom, ...],
+    values: tuple[Value, ...],
+    options: tuple[tuple[str, object], ...],
+    tools: bool,
+) -> tuple[tuple[tuple[bool, ...], str], ...]:
+    """The samples of a role, with the truth of its atoms: the same for many formats."""
+    settings = Settings(dict(options), tools)
+    every = tuple(dict.fromkeys((*atoms, *(Test("truth", value) for value in values))))
+    found: dict[object, tuple[tuple[bool, ...], str]] = {}
+    for raw, message in representatives.candidates(message_rules(rules), role, every, settings):
+        bits = tuple(holds(atom, message, settings) for atom in atoms)
+        texts = [str(value_of(value, message, settings, {})) for value in values]
+        key = (bits, *map(bool, texts), *(texts.index(text) for text in texts))
+        if key not in found:
             answers = message.answered or message.caller_content
-            one = machine.class_of(message)
-            key = (one, *map(bool, texts), *(texts.index(text) for text in texts))
-            given = [*(caller if answers else ()), raw]
-            if key not in found:
-                found[key] = json.dumps(given, ensure_ascii=False)
-        yield from found.values()
+            caller = [representatives.caller(message.caller_content)] if answers else []
+            found[key] = (bits, json.dumps([*caller, raw], ensure_ascii=False))
+    return tuple(found.values())
 
 
 def _written(machine: Machine, triples: set[Triple]) -> set[str]:

@@ -18,7 +18,8 @@ from templc.model.expr import Fact
 from templc.proof.letters import Letter
 from templc.proof.machine import State
 from templc.proof.minimise import cover, needed, packed, projected
-from templc.proof.search import Node, Pair, Walk
+from templc.proof.outcomes import Node, Pair
+from templc.proof.search import Walk
 from templc.proof.vocabulary import Vocabulary, preference
 from templc.proof.words import Said, about, kind, listed, placed
 

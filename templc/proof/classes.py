@@ -8,7 +8,7 @@ representative realises is kept, since leaving it out would need a proof that it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -66,9 +66,16 @@ def message_classes(given: Given, extra: Extra = frozenset()) -> tuple[MessageCl
     for role in roles_of(given.program):
         more = sorted((atom for of, atom in extra if of == role), key=repr)
         atoms = tuple(dict.fromkeys((*given.atoms(role), *more)))
-        options = tuple(settings.options.items()) if any(map(_reads_settings, atoms)) else ()
-        found += _classes(rules, role, atoms, options, settings.tools and bool(options))
+        found += _classes(rules, role, atoms, *settings_read(atoms, settings))
     return tuple(found)
+
+
+def settings_read(
+    atoms: Iterable[Atom], settings: Settings
+) -> tuple[tuple[tuple[str, object], ...], bool]:
+    """The options and the tools as far as atoms hang on them: what they come to is the same for many formats."""
+    options = tuple(settings.options.items()) if any(map(_reads_settings, atoms)) else ()
+    return options, settings.tools and bool(options)
 
 
 def _reads_settings(atom: Atom) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -23,8 +22,19 @@ from templc.proof.classes import MessageClass
 from templc.proof.joint import Place
 from templc.proof.letters import Letter
 from templc.proof.machine import State
-from templc.proof.minimise import Term, cover, holds, packed, projected, thinned, unpacked
-from templc.proof.search import Case, Pair, Walk
+from templc.proof.minimise import (
+    Blocks,
+    Term,
+    cover,
+    holds,
+    needed,
+    packed,
+    projected,
+    thinned_blocks,
+    unpacked,
+)
+from templc.proof.outcomes import Outcomes, Outlook, Pair
+from templc.proof.search import Walk
 from templc.proof.values import Alike
 from templc.proof.vocabulary import Named, Values, Vocabulary, preference
 from templc.proof.words import Said, about, led, listed, placed
@@ -115,6 +125,8 @@ class Names:
         machine = walk.machine
         size = 2 * len(machine.past_facts) + len(machine.lead) + 2 * len(self.changes)
         self._before_subjects = size + (len(machine.ends) > 1)
+        self._known_fixed: dict[tuple[State, frozenset[Pair], Letter], int] = {}
+        self._known_readings: dict[tuple[Place, int, Letter], tuple[int, ...]] = {}
 
     # the columns of a cell, and the rows in the same order
 
@@ -161,20 +173,32 @@ class Names:
             subjects.append((NEXT, (place.then,)))
         return subjects
 
-    def table(self, place: Place, outcomes: Mapping[Case, bool]) -> dict[int, bool]:
-        """The rows of all cases, one for each way that their letters read, with their outcomes."""
+    def blocks(self, place: Place, outcomes: Outcomes) -> Blocks:
+        """The rows of all cases with their outcomes; spots that go on alike share the part of the rows about that."""
+        known: dict[tuple[Letter, Outlook], dict[int, bool]] = {}
+        found: list[tuple[int, dict[int, bool]]] = []
+        for node, last, outlook in outcomes.spots:
+            key = (last, outlook)
+            if key not in known:
+                known[key] = self._rest(place, last, outlook)
+            found.append((self._fixed(node.past, node.changed, last), known[key]))
+        return found
+
+    def _rest(self, place: Place, last: Letter, outlook: Outlook) -> dict[int, bool]:
+        """What rows say of the messages around the joint, one for each way that their letters read."""
         found: dict[int, bool] = {}
         around: dict[tuple[Letter | None, Letter | None], list[int]] = {}
-        for case, kept in outcomes.items():
-            fixed = self._fixed(case.node.past, case.node.changed, case.last, case.end)
-            added = around.get(case.way[:2])
+        lasts = self._readings(place, 0, last)
+        for way, kept, _ in outlook.stands:
+            added = around.get(way[:2])
             if added is None:
-                read = [self._readings(place, at, one) for at, one in enumerate(case.added, 1)]
-                added = around[case.way[:2]] = [sum(chosen) for chosen in product(*read)]
-            for last in self._readings(place, 0, case.last):
-                start = fixed | last
+                letters = (letter for letter in way[:2] if letter is not None)
+                read = [self._readings(place, at, one) for at, one in enumerate(letters, 1)]
+                added = around[way[:2]] = [sum(chosen) for chosen in product(*read)]
+            end = self._end(way.addition.end)
+            for start in lasts:
                 for more in added:
-                    if found.setdefault(start | more, kept) is not kept:
+                    if found.setdefault(end | start | more, kept) is not kept:
                         raise AssertionError("a row decides the outcome")
         return found
 
@@ -192,24 +216,35 @@ class Names:
             self._reading(place, at, self.vocabulary.values(one), one.role)
             for at, one in enumerate(around)
         ]
-        return self._fixed(past, changed, last, end) | sum(read)
+        return self._fixed(past, changed, last) | self._end(end) | sum(read)
 
-    @cache  # noqa: B019 - lives as long as the table
-    def _fixed(self, past: State, changed: frozenset[Pair], last: Letter, end: State) -> int:
+    def _fixed(self, past: State, changed: frozenset[Pair], last: Letter) -> int:
         """The part of a row that is not about the messages around the joint."""
+        key = (past, changed, last)
+        if key not in self._known_fixed:
+            self._known_fixed[key] = self._fixed_part(past, changed, last)
+        return self._known_fixed[key]
+
+    def _fixed_part(self, past: State, changed: frozenset[Pair], last: Letter) -> int:
         walk = self.walk
         behind = walk.machine.after(past, last.sample)
         after = walk.follow(past, changed, last)
-        ends = walk.machine.ends
-        prompted = (end == ends[0],) if len(ends) > 1 else ()
         earlier = [change.of(found) for found in (changed, after) for change in self.changes]
-        return packed((*past[: len(walk.machine.past_facts)], *behind, *earlier, *prompted))
+        return packed((*past[: len(walk.machine.past_facts)], *behind, *earlier))
 
-    @cache  # noqa: B019
+    def _end(self, end: State) -> int:
+        """The part of a row that says whether a generation prompt follows."""
+        ends = self.walk.machine.ends
+        return int(len(ends) > 1 and end == ends[0]) << self._before_subjects - 1
+
     def _readings(self, place: Place, at: int, letter: Letter) -> tuple[int, ...]:
         """The parts of rows that say what the message at a place around the joint is."""
-        vectors = self.vocabulary.vectors(letter)
-        return tuple(self._reading(place, at, values, letter.role) for values in vectors)
+        key = (place, at, letter)
+        if key not in self._known_readings:
+            vectors = self.vocabulary.vectors(letter)
+            readings = (self._reading(place, at, values, letter.role) for values in vectors)
+            self._known_readings[key] = tuple(readings)
+        return self._known_readings[key]
 
     def _reading(self, place: Place, at: int, values: Values, role: str) -> int:
         found: list[bool] = []
@@ -223,35 +258,39 @@ class Names:
                 found += values if here and one == role else blank
         return packed(found) << self._before_subjects
 
-    def condition(self, place: Place, outcomes: Mapping[Case, bool]) -> Condition:
+    def condition(self, place: Place, outcomes: Outcomes) -> Condition:
         """When the cell is stable, from the outcome of every case."""
         columns = self.columns(place)
-        table = self.table(place, outcomes)
         # What is dropped before any role is the same whichever role is to be dropped last.
         early = [at for at in range(len(columns)) if columns[at].rank < ROLE]
-        left, table = thinned(table, sorted(early, key=lambda at: columns[at].rank))
-        found = self._shortest(columns, left, table, None)
-        roles = [at for at in found.columns if columns[at].rank == ROLE]
-        if len(roles) < 2:
-            return found
-        # Several roles are named: "is not X" may say it with one, if X is the last to be dropped.
-        every = [at for at, column in enumerate(columns) if column.rank == ROLE]
-        return min(
-            [found, *(self._shortest(columns, left, table, at) for at in every)],
-            key=lambda one: one.size,
-        )
+        early.sort(key=lambda at: columns[at].rank)
+        left, table = thinned_blocks(self.blocks(place, outcomes), early)
+        kept = self._needed(columns, left, table, None)
+        found = {kept: _condition(columns, kept, table)}
+        if sum(columns[at].rank == ROLE for at in kept) > 1:
+            # Several roles are named: "is not X" may say it with one, if X is the last to be dropped.
+            for favourite in (at for at, column in enumerate(columns) if column.rank == ROLE):
+                kept = self._needed(columns, left, table, favourite)
+                if kept not in found:
+                    found[kept] = _condition(columns, kept, table)
+        return min(found.values(), key=lambda one: one.size)
 
-    def _shortest(
+    def _needed(
         self,
         columns: list[Column],
         early: list[int],
         table: Mapping[int, bool],
         favourite: int | None,
-    ) -> Condition:
-        """A shortest condition over the columns in `early` and those that are ranked as roles are or higher."""
+    ) -> tuple[int, ...]:
+        """The columns in `early`, and what is needed of those that are ranked as roles are or higher."""
         ranks = [column.rank + (at == favourite) / 2 for at, column in enumerate(columns)]
         late = [at for at in range(len(columns)) if columns[at].rank >= ROLE]
-        kept, table = thinned(table, sorted(late, key=lambda at: ranks[at]))
-        kept = sorted([*early, *kept])
-        terms = cover(projected(table, kept))
-        return Condition(tuple(kept), terms, tuple(columns[at].said for at in kept))
+        return tuple(sorted([*early, *needed(table, sorted(late, key=lambda at: ranks[at]))]))
+
+
+def _condition(
+    columns: list[Column], kept: tuple[int, ...], table: Mapping[int, bool]
+) -> Condition:
+    """A shortest condition over some columns that decide the outcome."""
+    terms = cover(projected(table, kept))
+    return Condition(kept, terms, tuple(columns[at].said for at in kept))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from templc.proof.emission import Emission, Fork, Hole, Lit, Loop, compare
 from templc.proof.joint import Place
-from templc.proof.search import Case
+from templc.proof.outcomes import Case
 from templc.proof.stability import Stability
 
 
@@ -28,7 +28,7 @@ def cuts(stability: Stability) -> dict[Place, frozenset[Cut]]:
     found: dict[Place, frozenset[Cut]] = {}
     for place in (cell.place for cell in stability.cells):
         here: dict[tuple[Emission, Emission], None] = {}
-        for case, kept in stability.walk.outcomes(place).items():
+        for case, kept in stability.walk.outcomes(place).cases():
             if kept:
                 here.setdefault(_texts(stability, place, case))
         every = frozenset(cut for old, rest in here for cut in _cuts(old, rest))

@@ -9,11 +9,11 @@ can show that it differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from templc.ir.ops import Body, Each, Op, Ops, Text, When, Write
+from templc.ir.ops import Body, Each, Ops, Text, When, Write
 from templc.model import expr
 from templc.model.expr import LOOPED, Cond, Fact, Test, Value
 from templc.model.hashed import Hashed, hash_once
@@ -75,7 +75,10 @@ Emission = tuple[Token, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an emission is made of: the message's role and atoms, the facts around it, what is fixed."""
+    """What an emission is made of: the message's role and atoms, the facts around it, what is fixed.
+
+    holes: what the message's values come to, which no fact changes, as far as it was worked out.
+    """
 
     role: str
     bits: Bits
@@ -83,41 +86,48 @@ class View:
     settings: Settings
     owner: str
     blank: Message | None = None
+    holes: dict[Body, Token] = field(default_factory=dict)
 
 
 def emit(ops: Ops, view: View) -> Emission:
     """The emission of specialised operations; neighbouring texts are one."""
-    return joined(token for op in ops for token in _op(op, view))
+    written: list[Token | str] = []
+    _write(ops, view, written)
+    return joined(written)
 
 
-def joined(tokens: Iterator[Token] | Emission) -> Emission:
+def joined(tokens: Iterable[Token | str]) -> Emission:
     """Tokens with neighbouring texts made one, empty ones left out."""
     found: list[Token] = []
     text = ""
     for token in tokens:
-        if type(token) is Lit:
+        if isinstance(token, str):
+            text += token
+        elif isinstance(token, Lit):
             text += token.text
-            continue
-        if text:
-            found.append(Lit(text))
-            text = ""
-        found.append(token)
+        else:
+            if text:
+                found.append(Lit(text))
+                text = ""
+            found.append(token)
     return (*found, Lit(text)) if text else tuple(found)
 
 
-def _op(op: Op, view: View) -> Iterator[Token]:
-    match op:
-        case Write(parts):
-            for part in parts:
-                yield Lit(part.text) if isinstance(part, Text) else _hole(part, view)
-        case When(cond, then, otherwise):
-            found = truth(cond, _bits(view), view.facts)
+def _write(ops: Ops, view: View, written: list[Token | str]) -> None:
+    """Add what operations write."""
+    for op in ops:
+        if isinstance(op, Write):
+            for part in op.parts:
+                written.append(part.text if isinstance(part, Text) else _hole(part, view))
+        elif isinstance(op, When):
+            found = truth(op.cond, _bits(view), view.facts)
             if found is None:
-                yield Fork(_residue(cond, view), emit(then, view), emit(otherwise, view))
+                then, otherwise = emit(op.then, view), emit(op.otherwise, view)
+                written.append(Fork(_residue(op.cond, view), then, otherwise))
             else:
-                yield from emit(then if found else otherwise, view)
-        case Each():
-            yield from _loop(op, view)
+                _write(op.then if found else op.otherwise, view, written)
+        else:
+            written += _loop(op, view)
 
 
 def _bits(view: View) -> Bits:
@@ -156,6 +166,13 @@ def _residue(cond: Cond, view: View) -> Cond:
 
 
 def _hole(body: Body, view: View) -> Token:
+    found = view.holes.get(body)
+    if found is None:
+        found = view.holes[body] = _filled(body, view)
+    return found
+
+
+def _filled(body: Body, view: View) -> Token:
     value, scope = body.value, body.value.ref.scope
     text = literal(value, view.role, view.settings)
     if text is None and view.blank is not None and scope == "message":

@@ -10,7 +10,7 @@ the last message may be completed by its new emission and by what follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -106,10 +106,23 @@ class Joint:
 
         prompted: the old text ends with a generation prompt. past: before the last message.
         """
-        tail = self._tail(prompted, self.machine.after(past, last), added)
+        views = self.views(prompted, added)
+        written = {view: self.machine.emission(last, past, view) for view in views}
+        return self.followed(prompted, self.machine.after(past, last), last, written, added)
+
+    def followed(
+        self,
+        prompted: bool,
+        behind: State,
+        last: MessageClass,
+        written: Mapping[State, Emission],
+        added: Addition,
+    ) -> Match:
+        """`match`, where it is known how the last message is written under each view."""
+        tail = self._tail(prompted, behind, added)
         if tail.clash:
             return Match("clash")
-        old, new = (self.machine.emission(last, past, view) for view in self.views(prompted, added))
+        old, new = written[self.machine.end(prompt=prompted)], written[added.view]
         # Where the last message is written alike, only what stands behind it matters.
         alike = old is new
         key = tail.key if alike else (id(old), id(new), tail.key)
@@ -153,9 +166,10 @@ class Joint:
 
     def _tail(self, prompted: bool, behind: State, added: Addition) -> Tail:
         key = (prompted, behind, added)
-        if key not in self._tails:
-            self._tails[key] = self._stands(prompted, behind, added)
-        return self._tails[key]
+        tail = self._tails.get(key)
+        if tail is None:
+            tail = self._tails[key] = self._stands(prompted, behind, added)
+        return tail
 
     def _stands(self, prompted: bool, behind: State, added: Addition) -> Tail:
         """The two tails, as emissions of one message or of none."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import compress, permutations
 from typing import Any
 
 from templc.proof.classes import MessageClass
@@ -44,6 +44,8 @@ class Alphabet:
         self.machine = machine
         self.pasts = reachable_pasts(machine)
         self.futures = reachable_futures(machine)
+        roles = dict.fromkeys(found.role for found in machine.classes)
+        self._futures = {role: machine.unlike_futures(role, self.futures) for role in roles}
         self._reach = self._longest_open_end()
         grouped: dict[Any, list[MessageClass]] = {}
         self.classes = tuple(
@@ -65,11 +67,12 @@ class Alphabet:
 
     def _signature(self, found: MessageClass) -> Any:
         machine = self.machine
-        places = [past for past in self.pasts if machine.admits(past, found)]
+        admitted = tuple(machine.admits(past, found) for past in self.pasts)
+        places = machine.unlike(found.role, compress(self.pasts, admitted))
         return (
             found.role,
             machine.sampleable(found),
-            tuple(machine.admits(past, found) for past in self.pasts),
+            admitted,
             tuple(machine.after(past, found) for past in self.pasts),
             tuple(machine.before(future, found) for future in self.futures),
             tuple(self._written(found, past) for past in places),
@@ -78,14 +81,18 @@ class Alphabet:
             else (),
             tuple(
                 machine.hoisted(found, past, stands=stands)
-                for past in self.pasts
+                for past in (self.pasts if machine.program.hoisting else ())
                 for stands in (True, False)
             ),
         )
 
+    def _texts(self, found: MessageClass, past: State) -> list[Emission]:
+        """What a message writes in each future that its turn tells apart."""
+        return [self.machine.emission(found, past, at) for at in self._futures[found.role]]
+
     def _written(self, found: MessageClass, past: State) -> Any:
         """How what is written differs between futures, and how it begins."""
-        texts = [self.machine.emission(found, past, future) for future in self.futures]
+        texts = self._texts(found, past)
         kinds = list({id(text): text for text in texts}.values())
         pairs = [
             self._outcome(one, other, found) for one in kinds for other in kinds if one is not other
@@ -97,14 +104,12 @@ class Alphabet:
     def _sampled(self, found: MessageClass, past: State) -> Any:
         """How the prompt, and what the model sampled, stand to what a render writes, in each future."""
         machine = self.machine
-        prompt = (
-            *machine.written_at_end("finish", past),
-            *machine.written_at_end("prompt", past),
-        )
-        texts = [machine.emission(found, past, future) for future in self.futures]
-        given = tuple(compare(joined(prompt), text).kind for text in texts)
+        ends = (machine.written_at_end(name, past) for name in ("finish", "prompt"))
+        prompt = joined(tuple(token for end in ends for token in end))
+        texts = self._texts(found, past)
+        given = tuple(compare(prompt, text).kind for text in texts)
         for text in (one for one, kind in zip(texts, given, strict=True) if kind == "unclear"):
-            machine.want_blank(joined(prompt), text, {"m": found}, "same", "longer")
+            machine.want_blank(prompt, text, {"m": found}, "same", "longer")
         old = machine.kept(joined((*prompt, *machine.sampled(found, past))))
         return given, tuple(self._outcome(old, text, found) for text in texts)
 
@@ -114,8 +119,8 @@ class Alphabet:
         ends = [machine.written_at_end("finish", past) for past in self.pasts]
         kinds: dict[frozenset[int], dict[int, Emission]] = {}
         for found in machine.classes:
-            for past in self.pasts:
-                texts = {id(t): t for t in (machine.emission(found, past, f) for f in self.futures)}
+            for past in machine.unlike(found.role, self.pasts):
+                texts = {id(text): text for text in self._texts(found, past)}
                 kinds.setdefault(frozenset(texts), texts)
         for texts in kinds.values():
             pairs = permutations(texts.values(), 2)

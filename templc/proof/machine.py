@@ -14,10 +14,11 @@ the truth of every future fact. Everything here is a pure function of its argume
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from templc.ir import facts as rules
-from templc.ir.ops import Body, Each, Ops, Program, Text, When, Write, walk
+from templc.ir.ops import Body, Ops, Program, When, Write, walk
 from templc.model import expr
 from templc.model.expr import Cond, Fact, RoleIs, Test, Value
 from templc.proof.atoms import (
@@ -25,18 +26,29 @@ from templc.proof.atoms import (
     emptiness,
     known,
     leaves_of,
-    of_message,
     on_lead,
     truth,
 )
 from templc.proof.classes import Extra, MessageClass, class_of, impossible, message_classes
-from templc.proof.emission import Emission, Hole, Kind, Match, View, deciding, emit, without
+from templc.proof.emission import (
+    Emission,
+    Hole,
+    Kind,
+    Match,
+    Token,
+    View,
+    deciding,
+    emit,
+    without,
+)
 from templc.proof.given import Given
+from templc.proof.head import changes_head
 from templc.proof.values import Atom, Settings
 from templc.runtime.fold import PROMPT
 from templc.runtime.messages import Message
 
 State = tuple[bool, ...]
+Picked = Callable[[State], object]
 Steps = tuple[tuple[bool, bool], ...]
 
 FIRST = Fact("first", None, None, "first")
@@ -77,15 +89,15 @@ class Machine:
         self._terms = {found: self._steps(found) for found in self.classes}
         self._after: dict[tuple[State, MessageClass], State] = {}
         self._before: dict[tuple[State, MessageClass], State] = {}
-        self._admits: dict[tuple[State, MessageClass], bool] = {}
+        # Few facts are read at each place, so what is found out there is known by those.
         self._reads = {role: self._facts_read(ops) for role, ops in self._turns.items()}
-        reads = self._facts_read((*self._sampled, *self._ends["prefill"]))
-        self._reads_sampled = tuple(at for at in reads if at < len(self.start))
-        self._emissions: dict[tuple[MessageClass, State, State], Emission] = {}
-        self._by_reads: dict[object, Emission] = {}
+        self._reads_sampled, _ = self._facts_read((*self._sampled, *self._ends["prefill"]))
+        self._reads_end = {name: self._facts_read(ops)[0] for name, ops in self._ends.items()}
+        self._reads_checks = {role: self._checked(role) for role in self._turns}
+        self._admits: dict[object, bool] = {}
+        self._emissions: dict[object, Emission] = {}
         self._kept: dict[Emission, Emission] = {}
-        self._samples: dict[tuple[MessageClass, State], Emission] = {}
-        self._known_ends: dict[tuple[str, State], Emission] = {}
+        self._holes: dict[object, dict[Body, Token]] = {}
         self._facts: dict[tuple[State, State], dict[Fact, bool]] = {}
         # How emissions of a class compare, for `letters.settled`; what is hoisted of a class.
         self.settled: dict[tuple[int, int, MessageClass], Match] = {}
@@ -132,10 +144,18 @@ class Machine:
 
     def admits(self, past: State, found: MessageClass) -> bool:
         """Whether the format accepts the message at this place."""
-        key = (past, found)
-        if key not in self._admits:
-            self._admits[key] = self._accepts(past, found)
-        return self._admits[key]
+        key = (found, self._reads_checks[found.role](past))
+        known = self._admits.get(key)
+        if known is None:
+            known = self._admits[key] = self._accepts(past, found)
+        return known
+
+    def _checked(self, role: str) -> Picked:
+        """What the checks of a role read of a past."""
+        conds = self._given.checks[role]
+        facts: set[object] = {leaf for cond in conds for leaf in leaves_of(cond)}
+        facts |= {fact for fact, _ in self.registers}
+        return _picking([at for at, fact in enumerate(self.past_facts) if fact in facts])
 
     def _accepts(self, past: State, found: MessageClass) -> bool:
         facts = self.facts(past, self.end())
@@ -172,6 +192,10 @@ class Machine:
     def class_of(self, message: Message) -> MessageClass:
         """The class of a canonical message; KeyError for a role that the format does not have."""
         return class_of(message, self._by_key, self.settings)
+
+    def has_class(self, role: str, bits: tuple[bool, ...]) -> bool:
+        """Whether there is a class of the role with these truths of its atoms."""
+        return (role, bits) in self._by_key
 
     def _steps(self, found: MessageClass) -> tuple[Steps, Steps]:
         """What the past facts and the future facts ask of a message: C and D of each."""
@@ -232,46 +256,55 @@ class Machine:
 
     def emission(self, found: MessageClass, past: State, future: State) -> Emission:
         """What a message writes; equal ones are one object."""
-        key = (found, past, future)
+        of_past, of_future = self._reads[found.role]
+        key = (found, of_past(past), of_future(future))
         known = self._emissions.get(key)
         if known is None:
-            # Most turns read few facts, so many states write the same.
-            short = (found, self.read(found, past, future))
-            known = self._by_reads.get(short)
-            if known is None:
-                known = self._by_reads[short] = self.kept(self._emission(*key))
-            self._emissions[key] = known
+            known = self._emissions[key] = self.kept(self._emission(found, past, future))
         return known
 
-    def read(self, found: MessageClass, past: State, future: State) -> tuple[bool, ...]:
+    def read(self, found: MessageClass, past: State, future: State) -> object:
         """What the turn of a message reads of the states around it."""
-        bits = (*past, *future)
-        return tuple(bits[at] for at in self._reads[found.role])
+        of_past, of_future = self._reads[found.role]
+        return of_past(past), of_future(future)
 
-    def _facts_read(self, ops: Ops) -> tuple[int, ...]:
-        """Which bits of a past and a future, in a row, the emission of a turn can hang on."""
+    def unlike(self, role: str, pasts: Iterable[State]) -> list[State]:
+        """Of some pasts, one for each way that a turn of the role, and what is sampled of it, reads them."""
+        picked = (self._reads[role][0], self._reads_sampled, *self._reads_end.values())
+        return list({tuple(pick(past) for pick in picked): past for past in pasts}.values())
+
+    def unlike_futures(self, role: str, futures: Iterable[State]) -> list[State]:
+        """Of some futures, one for each way that a turn of the role reads them."""
+        return list({self._reads[role][1](future): future for future in futures}.values())
+
+    def _facts_read(self, ops: Ops) -> tuple[Picked, Picked]:
+        """What the emission of operations can hang on: it is picked out of a past, and out of a future."""
         own, size = len(self.past_facts), len(self.past_facts) + len(self.lead)
         facts = {leaf for op in walk(ops) if isinstance(op, When) for leaf in leaves_of(op.cond)}
         facts |= {FIRST} if self.lead or self.program.leading else set()
         past = [at for at, fact in enumerate(self.past_facts) if fact in facts]
-        future = [size + at for at, fact in enumerate(self.future_facts) if fact in facts]
-        return (*past, *range(own, size), *future)
+        future = [at for at, fact in enumerate(self.future_facts) if fact in facts]
+        return _picking([*past, *range(own, size)]), _picking(future)
 
     def _emission(self, found: MessageClass, past: State, future: State) -> Emission:
-        facts = self.facts(past, future)
-        if self.program.leading and found.role == "system" and facts[FIRST]:
+        view = self._view(found, past, future)
+        if self.program.leading and found.role == "system" and view.facts[FIRST]:
             return ()
-        view = View(found.role, self._bits(found, past), facts, self.settings, "m")
         return emit(self._turns[found.role], view)
 
-    def _bits(self, found: MessageClass, past: State) -> Bits:
-        """The atoms of a message, and what is known of the leading one; the first message leads itself."""
-        if not self.lead:
-            return found.bits
-        own = past[self.past_facts.index(FIRST)]
-        seen = past[len(self.past_facts) :]
-        lead = [self._leads(found, test) for test in self.lead] if own else seen
-        return {**found.bits, **dict(zip(self.lead, lead, strict=True))}
+    def _view(self, found: MessageClass, past: State, future: State) -> View:
+        """A message where it stands, with what is known of the leading one; the first message leads itself."""
+        lead: tuple[bool, ...] = ()
+        if self.lead:
+            own = past[self.past_facts.index(FIRST)]
+            seen = past[len(self.past_facts) :]
+            lead = tuple(self._leads(found, test) for test in self.lead) if own else seen
+        bits = found.bits
+        if lead:
+            bits = {**bits, **dict(zip(self.lead, lead, strict=True))}
+        holes = self._holes.setdefault((found, lead), {})
+        facts = self.facts(past, future)
+        return View(found.role, bits, facts, self.settings, "m", holes=holes)
 
     def turn(self, role: str) -> Ops:
         """The operations of a role's turn, everything fixed filled in."""
@@ -286,27 +319,23 @@ class Machine:
 
     def written_at_end(self, name: str, past: State) -> Emission:
         """The `finish` or the `prompt` behind a past."""
-        key = (name, past)
-        if key not in self._known_ends:
+        key = (name, self._reads_end[name](past))
+        known = self._emissions.get(key)
+        if known is None:
             bits: Bits = dict(zip(self.lead, past[len(self.past_facts) :], strict=True))
             view = View("", bits, self.facts(past, self.end()), self.settings, "", PROMPT)
-            self._known_ends[key] = self.kept(emit(self._ends[name], view))
-        return self._known_ends[key]
+            known = self._emissions[key] = self.kept(emit(self._ends[name], view))
+        return known
 
     def sampled(self, found: MessageClass, past: State) -> Emission:
         """What the model samples when it answers so, less what the prompt already holds."""
-        key = (found, past)
-        if key not in self._samples:
-            short = ("sampled", found, *(past[at] for at in self._reads_sampled))
-            if short not in self._by_reads:
-                self._by_reads[short] = self.kept(self._sample(*key))
-            self._samples[key] = self._by_reads[short]
-        return self._samples[key]
-
-    def _sample(self, found: MessageClass, past: State) -> Emission:
-        facts = self.facts(past, self.end(live=True))
-        view = View(found.role, self._bits(found, past), facts, self.settings, "m")
-        return self.kept(without(emit(self._sampled, view), self.written_at_end("prefill", past)))
+        key = ("sampled", found, self._reads_sampled(past))
+        known = self._emissions.get(key)
+        if known is None:
+            whole = emit(self._sampled, self._view(found, past, self.end(live=True)))
+            left = without(whole, self.written_at_end("prefill", past))
+            known = self._emissions[key] = self.kept(left)
+        return known
 
     def hoisted(self, found: MessageClass, past: State, *, stands: bool = True) -> bool:
         """Whether a later message changes the head, or adds to its end where something `stands` behind it.
@@ -317,30 +346,19 @@ class Machine:
             return False
         key = (found, past, stands)
         if key not in self._hoisted:
-            self._hoisted[key] = self._hoists(found, past, stands)
+            view = View("system", found.bits, self.facts(past, self.end()), self.settings, "m")
+            seen, head = view.facts[SYSTEM], self._given.ops(self.program.head)
+            self._hoisted[key] = changes_head(self.program, head, view, seen=seen, stands=stands)
         return self._hoisted[key]
-
-    def _hoists(self, found: MessageClass, past: State, stands: bool) -> bool:
-        facts = self.facts(past, self.end())
-        view = View("system", found.bits, facts, self.settings, "m")
-        seen, head = facts[SYSTEM], self._given.ops(self.program.head)
-        for op in walk(head):
-            if isinstance(op, When) and op.asks_systems and not seen:
-                return True
-            if isinstance(op, Each) and op.over == "systems":
-                anew = seen and (self.program.replacing or bool(op.close))
-                if op is head[-1] and not stands and not anew:
-                    continue
-                if seen and self.program.replacing:
-                    return True
-                blocks = (op.between, op.do, ()) if seen else (op.open, op.do, op.close)
-                if any(emit(_moved(block, op.variable), view) for block in blocks):
-                    return True
-        return False
 
     def silent(self, past: State) -> bool:
         """Whether no turn before this place can have written anything."""
         return not dict(zip(self.past_facts, past, strict=False)).get(_spoken(self.program), True)
+
+
+def _picking(places: Sequence[int]) -> Picked:
+    """Picks some bits out of a state."""
+    return itemgetter(*places) if places else lambda state: None
 
 
 def _past_facts(program: Program, taken_over: tuple[tuple[Fact, Test], ...]) -> tuple[Fact, ...]:
@@ -356,22 +374,6 @@ def _spoken(program: Program) -> Fact:
 
 def _writes(program: Program, role: str) -> bool:
     return bool(getattr(program.roles[role], "ops", ()))
-
-
-def _moved(ops: Ops, variable: str) -> Ops:
-    """Steps about a hoisted message, as steps of that message."""
-    return tuple(
-        Write(tuple(_moved_part(part, variable) for part in op.parts), op.span)
-        if isinstance(op, Write)
-        else op
-        for op in ops
-    )
-
-
-def _moved_part(part: Text | Body, variable: str) -> Text | Body:
-    if isinstance(part, Body) and part.value.ref.name == variable:
-        return Body(of_message(part.value), part.default, part.field)
-    return part
 
 
 def run(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TypeVar
 
 Row = tuple[bool, ...]
 Term = tuple[bool | None, ...]
-Outcome = TypeVar("Outcome")
+# Rows in two parts: a first part, and the outcome for each of the second parts, which many blocks share.
+Blocks = Sequence[tuple[int, Mapping[int, bool]]]
 
 
 def packed(bits: Iterable[bool]) -> int:
@@ -30,33 +30,105 @@ def unpacked(row: int, columns: Sequence[int]) -> Row:
 
 def needed(rows: Mapping[int, object], order: Sequence[int]) -> tuple[int, ...]:
     """The columns that are left when each in `order` is dropped if the others still decide the outcome."""
-    return tuple(sorted(thinned(rows, order)[0]))
+    return tuple(sorted(_dropped(_Rows(rows), order)[0]))
 
 
-def thinned(
-    rows: Mapping[int, Outcome], order: Sequence[int]
-) -> tuple[list[int], dict[int, Outcome]]:
-    """The columns in `order` that are left, and the rows with all others of them blanked."""
-    number = {outcome: at for at, outcome in enumerate(dict.fromkeys(rows.values()))}
-    size = len(number).bit_length()
-    # The outcome stands in the lowest bits, so that dropping columns is one step for each row.
-    table = {row << size | number[outcome] for row, outcome in rows.items()}
+def thinned_blocks(blocks: Blocks, order: Sequence[int]) -> tuple[list[int], dict[int, bool]]:
+    """The columns in `order` that are needed, and the rows of blocks with all others of them blanked."""
+    kept, dropped = _dropped(_Blocks(blocks), order)
+    rows: dict[int, bool] = {}
+    alike = {(first & ~dropped, id(rest)): rest for first, rest in blocks}
+    for (first, _), rest in alike.items():
+        for row, outcome in rest.items():
+            rows.setdefault(first | row & ~dropped, outcome)
+    return kept, rows
+
+
+def _dropped(table: _Rows | _Blocks, order: Sequence[int]) -> tuple[list[int], int]:
+    """The columns that are left when each in `order` is dropped if it can be, and the dropped ones as a mask."""
     kept, dropped = list[int](), 0
     todo = [tuple(order)]
     while todo:
         # Where many can go together, each of them could go in turn; so the result is that of one by one.
         columns = todo.pop()
         bits = sum(1 << column for column in columns)
-        mask = ~(bits << size)
-        fewer = {row & mask for row in table}
-        if len({row >> size for row in fewer}) == len(fewer):
-            table, dropped = fewer, dropped | bits
+        if table.drop(bits):
+            dropped |= bits
         elif len(columns) == 1:
             kept += columns
         else:
             half = len(columns) // 2
             todo += [columns[half:], columns[:half]]
-    return kept, {row & ~dropped: outcome for row, outcome in rows.items()}
+    return kept, dropped
+
+
+class _Rows:
+    """Rows of which columns can be dropped as long as the others decide the outcome."""
+
+    def __init__(self, rows: Mapping[int, object]) -> None:
+        number = {outcome: at for at, outcome in enumerate(dict.fromkeys(rows.values()))}
+        self._size = size = len(number).bit_length()
+        # The outcome stands in the lowest bits, so that dropping columns is one step for each row.
+        self._table = {row << size | number[outcome] for row, outcome in rows.items()}
+
+    def drop(self, bits: int) -> bool:
+        """Whether the columns could be dropped; then they are."""
+        size, mask = self._size, ~(bits << self._size)
+        fewer = {row & mask for row in self._table}
+        decided = len({row >> size for row in fewer}) == len(fewer)
+        if decided:
+            self._table = fewer
+        return decided
+
+
+class _Blocks:
+    """The same of blocks: two must not be alike in their first parts and differ in the outcome of a second one."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        rests = {id(rest): rest for _, rest in blocks}
+        number = {one: at for at, one in enumerate(rests)}
+        self._rests, self._mask = list(rests.values()), -1
+        self._blocks = {(first, number[id(rest)]) for first, rest in blocks}
+        self._columns = 0
+        for rest in self._rests:
+            for row in rest:
+                self._columns |= row
+        self._clashing: dict[int, list[int]] = {}
+        assert self.drop(0), "a row decides the outcome"
+
+    def drop(self, bits: int) -> bool:
+        """Whether the columns could be dropped; then they are."""
+        mask, seen = self._mask & ~bits, dict[int, int]()
+        fewer = {(first & mask, number) for first, number in self._blocks}
+        clashing = self._clashes(mask)
+        for first, number in fewer:
+            here = seen.get(first, 0) | 1 << number
+            if clashing[number] & here:
+                return False
+            seen[first] = here
+        self._blocks, self._mask = fewer, mask
+        return True
+
+    def _clashes(self, mask: int) -> list[int]:
+        """For each list of second parts, as bits, those that differ from it in an outcome."""
+        key = mask & self._columns
+        if key not in self._clashing:
+            sides = [
+                tuple(
+                    {row & key for row, outcome in rest.items() if outcome is side}
+                    for side in (True, False)
+                )
+                for rest in self._rests
+            ]
+            self._clashing[key] = [
+                sum(
+                    1 << at
+                    for at, (kept, lost) in enumerate(sides)
+                    if not (kept.isdisjoint(no) and lost.isdisjoint(yes))
+                )
+                for yes, no in sides
+            ]
+        return self._clashing[key]
 
 
 def projected(rows: Mapping[int, bool], columns: Sequence[int]) -> dict[Row, bool]:

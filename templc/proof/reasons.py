@@ -18,7 +18,8 @@ from templc.proof.classes import MessageClass
 from templc.proof.emission import compare, joined
 from templc.proof.joint import Place
 from templc.proof.machine import Machine, State
-from templc.proof.search import Case, Pair, Walk
+from templc.proof.outcomes import Case, Outcomes, Outlook, Pair, Stand
+from templc.proof.search import Walk
 from templc.proof.words import a, listed
 from templc.source.span import Span
 
@@ -43,18 +44,45 @@ class Reason:
     deciders: tuple[Decider, ...]
 
 
-def reason_of(walk: Walk, place: Place, cases: Iterable[Case]) -> Reason:
+def reason_of(walk: Walk, place: Place, outcomes: Outcomes) -> Reason:
     """What the changing cases of a cell have in common."""
     told: dict[str, dict[str, None]] = {}
     deciders: dict[Decider, None] = {}
-    alike = {_key(walk, place, case): case for case in cases}.values()
     for who, why, decider in dict.fromkeys(
-        found for case in alike for found in _found(walk, place, case)
+        found for case in _unlike(walk, place, outcomes) for found in _found(walk, place, case)
     ):
         told.setdefault(who, {}).setdefault(why)
         deciders.setdefault(decider)
     words = [f"{who} {listed(list(whys))}" if any(whys) else who for who, whys in told.items()]
     return Reason(listed(words) if words else "", tuple(deciders))
+
+
+def _unlike(walk: Walk, place: Place, outcomes: Outcomes) -> Iterable[Case]:
+    """One changing case for each reason that there may be."""
+    found: dict[object, Case] = {}
+    unlike: dict[Outlook, list[Stand]] = {}
+    # Nothing else of a conversation tells.
+    alike = {(spot.node.past, spot.last, spot.outlook): spot for spot in outcomes.spots}
+    for node, last, outlook in alike.values():
+        if outlook not in unlike:
+            behind = walk.machine.after(node.past, last.sample)
+            unlike[outlook] = list(_unlike_stands(walk, behind, outlook))
+        for stand in unlike[outlook]:
+            case = Case(node, last, stand.way, stand.pair)
+            found.setdefault(_key(walk, place, case), case)
+    return found.values()
+
+
+def _unlike_stands(walk: Walk, behind: State, outlook: Outlook) -> Iterable[Stand]:
+    """The same of one outlook."""
+    found: dict[object, Stand] = {}
+    for stand in outlook.stands:
+        if not stand.kept:
+            added = stand.way.addition
+            answer = (added.classes[0], added.seen[0]) if added.answered else None
+            head = walk.joint.head_changes(behind, added.classes)
+            found.setdefault((added.view, answer, head), stand)
+    return found.values()
 
 
 def _key(walk: Walk, place: Place, case: Case) -> object:

@@ -10,14 +10,15 @@ far would be written otherwise. There are finitely many; breadth first, so `word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from templc.proof.classes import MessageClass, TooMany
-from templc.proof.joint import COMPLETION, END, PROMPT, Addition, Joint, Place
+from templc.proof.emission import Emission
+from templc.proof.joint import COMPLETION, END, PROMPT, Joint, Place
 from templc.proof.letters import Alphabet, Letter, settled
 from templc.proof.machine import State
+from templc.proof.outcomes import Node, Outcomes, Outlook, Pair, Spot, Stand, Way
 
 LIMIT = 20_000
 # Pairs looked at over all nodes: about a quarter of a minute.
@@ -25,63 +26,10 @@ WORK = 1_000_000
 CASES = 60_000
 # Of two witnesses of one length, the one that looks more like a conversation.
 _ORDER = ("user", "assistant", "tool", "system", "developer")
-Pair = tuple[State, State]
 
 
 class CutOff(Exception):
     """The search was stopped by its limit, so nothing is proved."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """All conversations that end in the same past state with the same changes; `word` is a shortest of them."""
-
-    past: State
-    changed: frozenset[Pair]
-    word: tuple[Letter, ...]
-
-
-class Way(NamedTuple):
-    """How a conversation goes on behind a last message."""
-
-    answer: Letter | None
-    next: Letter | None
-    addition: Addition
-
-
-class Stand(NamedTuple):
-    """A way on from a last message. kept: its own text is. pair: what the message before it sees."""
-
-    way: Way
-    kept: bool
-    pair: Pair
-
-
-@dataclass(slots=True, eq=False)
-class Case:
-    """One way to stand at a joint: a node, the messages around the joint, and what the last added one sees."""
-
-    node: Node
-    last: Letter
-    way: Way
-    pair: Pair
-
-    @property
-    def answer(self) -> Letter | None:
-        return self.way.answer
-
-    @property
-    def end(self) -> State:
-        return self.way.addition.end
-
-    @property
-    def added(self) -> tuple[Letter, ...]:
-        """The letters behind the last message."""
-        return tuple(found for found in self.way[:2] if found is not None)
-
-    @property
-    def length(self) -> int:
-        return len(self.node.word) + 1 + len(self.way.addition.classes)
 
 
 class Walk:
@@ -97,7 +45,7 @@ class Walk:
         self._small_enough(len(alphabet.pasts))
         self._differs: dict[tuple[Letter, State, Pair], bool] = {}
         self.explained: dict[object, tuple[Any, ...]] = {}
-        self._outcomes: dict[Place, dict[Case, bool]] = {}
+        self._outcomes: dict[Place, Outcomes] = {}
         self._ways: dict[Place, list[Way]] = {}
         self._fitting: dict[tuple[Place, State], list[Way]] = {}
         self.pairs = self._pairs(places)
@@ -230,39 +178,51 @@ class Walk:
             behind = self.machine.after(behind, found)
         return True
 
-    def outcomes(self, place: Place) -> dict[Case, bool]:
+    def outcomes(self, place: Place) -> Outcomes:
         """For every case of a place, whether everything that was written is kept."""
         if place not in self._outcomes:
-            self._outcomes[place] = dict(self._cases(place))
+            self._outcomes[place] = Outcomes(self._spots(place))
         return self._outcomes[place]
 
-    def _cases(self, place: Place) -> Iterator[tuple[Case, bool]]:
-        """Every way to stand at a place, up to what cannot be told apart, with its outcome."""
-        lasts = self.letters if place.prompted else self._of(place.after)
-        stands: dict[object, list[Stand]] = {}
+    def _spots(self, place: Place) -> Iterator[Spot]:
+        """Every way to stand at a place."""
         views = list(dict.fromkeys(way.addition.view for way in self.ways(place)))
+        known: dict[object, Outlook] = {}
+        outlooks: dict[State, list[tuple[Letter, Outlook]]] = {}
         for node in self.nodes:
-            for last in lasts:
-                if not self.machine.admits(node.past, last.sample):
-                    continue
-                key = self._written(place, node.past, last, views)
-                if key not in stands:
-                    stands[key] = list(self._stands(place, node.past, last))
-                for way, kept, pair in stands[key]:
-                    yield Case(node, last, way, pair), kept and pair not in node.changed
+            found = outlooks.get(node.past)
+            if found is None:
+                found = outlooks[node.past] = list(self._outlooks(place, node.past, views, known))
+            for last, outlook in found:
+                yield Spot(node, last, outlook.where(node.changed))
 
-    def _written(self, place: Place, past: State, last: Letter, views: list[State]) -> object:
-        """All that the joint reads of a past: the state behind the last message, and how that one is written."""
-        machine, sample = self.machine, last.sample
+    def _outlooks(
+        self, place: Place, past: State, views: list[State], known: dict[object, Outlook]
+    ) -> Iterator[tuple[Letter, Outlook]]:
+        """The last messages behind a past, and how it goes on behind each. views: what a last message may see."""
+        machine = self.machine
         seen = (machine.end(prompt=place.prompted), *views)
-        texts = [id(machine.emission(sample, past, view)) for view in seen]
-        return last, machine.after(past, sample), *texts
+        for last in self.letters if place.prompted else self._of(place.after):
+            if machine.admits(past, last.sample):
+                texts = [machine.emission(last.sample, past, view) for view in seen]
+                behind = machine.after(past, last.sample)
+                # That is all that the joint reads of a past.
+                key = (last, behind, *map(id, texts))
+                if key not in known:
+                    written = dict(zip(seen, texts, strict=True))
+                    known[key] = Outlook(tuple(self._stands(place, last, behind, written)))
+                yield last, known[key]
 
-    def _stands(self, place: Place, past: State, last: Letter) -> Iterator[Stand]:
-        """Whether the last message keeps its text on each way on, and what the message before it sees."""
+    def _stands(
+        self, place: Place, last: Letter, behind: State, written: Mapping[State, Emission]
+    ) -> Iterator[Stand]:
+        """Whether the last message keeps its text on each way on, and what the message before it sees.
+
+        written: how the last message is written under each view of the future.
+        """
         pairs: dict[State, Pair] = {}
-        for way in self._accepted(place, self.machine.after(past, last.sample)):
-            match = self.joint.match(place.prompted, past, last.sample, way.addition)
+        for way in self._accepted(place, behind):
+            match = self.joint.followed(place.prompted, behind, last.sample, written, way.addition)
             unclear = match.kind == "unclear"
             self.doubted = self.doubted or unclear
             kept = match.prefix or (unclear and not self.doubt)

@@ -29,8 +29,9 @@ from templc.proof.conditions import Condition, Names
 from templc.proof.joint import Place
 from templc.proof.letters import Alphabet, settled
 from templc.proof.machine import Machine, run, view_back
+from templc.proof.outcomes import Pair
 from templc.proof.reasons import Reason, reason_of
-from templc.proof.search import CutOff, Pair, Walk, places_of
+from templc.proof.search import CutOff, Walk, places_of
 from templc.proof.values import Settings
 from templc.proof.variants import OptionChange, Twin
 from templc.proof.witness import Witness, found
@@ -280,16 +281,15 @@ def _explored(machine: Machine, places: Sequence[Place]) -> Walk:
 
 def _cell(walk: Walk, names: Names, place: Place) -> Cell:
     outcomes = walk.outcomes(place)
-    changing = [case for case, kept in outcomes.items() if not kept]
-    if not outcomes:
+    if not outcomes.total:
         return Cell(place, "refused", None, Reason("", ()), None)
-    if not changing:
+    if outcomes.kept == outcomes.total:
         return Cell(place, "stable", None, Reason("", ()), None)
-    reason = reason_of(walk, place, changing)
-    witness = found(walk.machine, place, changing)
+    reason = reason_of(walk, place, outcomes)
+    witness = found(walk.machine, place, outcomes.changing())
     if witness is None:
         return Cell(place, "not proved", None, reason, None)
-    if len(changing) == len(outcomes):
+    if not outcomes.kept:
         return Cell(place, "never", None, reason, witness)
     return Cell(place, "stable if", names.condition(place, outcomes), reason, witness)
 
@@ -299,8 +299,8 @@ def _sure(sure: Names, cell: Cell) -> Cell:
     if cell.verdict in ("stable", "refused"):
         return cell
     outcomes = sure.walk.outcomes(cell.place)
-    kept = sum(outcomes.values())
-    same = kept == 0 if cell.verdict == "never" else 0 < kept < len(outcomes)
+    kept = outcomes.kept
+    same = kept == 0 if cell.verdict == "never" else 0 < kept < outcomes.total
     if same and cell.condition is not None:
         same = sure.condition(cell.place, outcomes).text == cell.condition.text
     return cell if same else Cell(cell.place, "not proved", None, cell.reason, cell.witness)

@@ -1,6 +1,6 @@
 """Witnesses: the shortest conversation and extension that show a change, and how they look.
 
-    witness = found(walk, place, cases)     the first case, shortest first, that replays; None where none does
+    witness = found(machine, place, cases)     the first case that replays; None where none does
     print(witness.layout())
 
 A witness replays when the interpreter really writes other text: the old text is no prefix of the new one.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from templc.ir.interpret import Interpreter
@@ -18,8 +19,8 @@ from templc.proof.classes import KEPT
 from templc.proof.emission import text_of
 from templc.proof.joint import Place
 from templc.proof.machine import Machine
+from templc.proof.outcomes import Case
 from templc.proof.representatives import Raw
-from templc.proof.search import Case
 from templc.proof.values import Settings
 from templc.runtime.errors import TemplcError
 from templc.runtime.messages import Message
@@ -118,10 +119,8 @@ def label(raw: Raw) -> str:
 
 
 def found(machine: Machine, place: Place, cases: Iterable[Case]) -> Witness | None:
-    """The shortest of the changing cases that replays."""
-    for number, case in enumerate(sorted(cases, key=lambda case: case.length)):
-        if number >= TRIES:
-            return None
+    """The first of the changing cases that replays; those with the shortest conversation are given first."""
+    for case in islice(cases, TRIES):
         for rank in range(KEPT):
             witness = replayed(machine, place, case, rank)
             if witness is not None:

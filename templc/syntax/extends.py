@@ -19,6 +19,7 @@ from templc.source.span import Source, Span
 MAX_CHAIN = 5
 # Also keeps a name from leading out of the folders.
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_EXTENDS = re.compile(rf"^extends: *({NAME.pattern})", re.MULTILINE)
 _OWN = ("format", "title", "aliases", "models", "reference", "deviations", "extends")
 
 
@@ -27,6 +28,17 @@ class Base(NamedTuple):
 
     path: Path
     source: Source
+
+
+def family(path: Path) -> str:
+    """The name of the spec that a spec goes back to by what it extends: a guess, from the text alone."""
+    seen: list[Path] = []
+    while path not in seen and path.is_file():
+        seen.append(path)
+        found = _EXTENDS.search(path.read_text(encoding="utf-8", errors="replace"))
+        if found:
+            path = path.with_name(f"{found[1]}.yaml")
+    return path.stem
 
 
 def merged(
