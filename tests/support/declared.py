@@ -113,10 +113,6 @@ REFUSED: dict[tuple[str, str], str] = {
         "the template needs arguments as a mapping",
     ): "the template fails on a text, but for one in a call without its wrapper, which it writes whole",
     (
-        ANY,
-        "a tool has no `function`",
-    ): "the template writes nothing for a declaration without its wrapper",
-    (
         "llama4",
         "the template writes the list as Python would",
     ): "it does so where the first message holds the tools too, and reads the list everywhere else",
@@ -154,6 +150,7 @@ BEGUN: dict[str, str] = {
     "the call to `": "the template writes the name of nothing, null, or nothing at all for arguments that are missing",
     "the arguments of the call to `": "the template writes one by one what is no mapping, or the text as it is",
     "no role `": "the same as below, as the interpreter says it",
+    "a tool has no `": "the template writes nothing for a declaration without its wrapper",
     "a part has no type": "the template drops it or writes its mapping",
 }
 

@@ -107,6 +107,7 @@ def _no_tools(chat: Chat) -> Chat:
 
 PLAIN: Mapping[str, Callable[[Chat], Chat]] = {
     "text_parts": _each(_as_text),
+    "parts_after_reasoning": _each(_as_text),
     "none_content": _each(_as_text),
     "string_arguments": _each(_with_arguments(_decoded)),
     "mapping_arguments": _each(_with_arguments(_encoded)),
