@@ -180,11 +180,12 @@ def test_parts_are_counted_on_where_a_conversation_is_extended() -> None:
 LABELLED = """\
 options:
   numbered: {type: bool, default: false, doc: parts have numbers}
+  told: {type: bool, default: false, doc: so have films}
 messages:
   lists: join
   part_text: strip
   parts: {image: "I", image_url: "I", video: "V"}
-  labels: {when: numbered, parts: {image: "P{index}:", image_url: "p{index}:"}}
+  labels: {numbered: {image: "P{index}:", image_url: "p{index}:"}, told: {video: "V{index}:"}}
 roles:
   user: "<|im_end|><${content}>"
   assistant: {opener: "A", body: "${content}", closer: "<|im_end|>"}
@@ -196,6 +197,8 @@ roles:
     [
         ({}, "<|im_end|><I t VI><|im_end|><I>"),
         ({"numbered": True}, "<|im_end|><P1:I t Vp2:I><|im_end|><P3:I>"),
+        ({"told": True}, "<|im_end|><I t V1:VI><|im_end|><I>"),
+        ({"numbered": True, "told": True}, "<|im_end|><P1:I t V1:Vp2:I><|im_end|><P3:I>"),
     ],
 )
 def test_labels_stand_in_front_of_parts_while_their_option_is_on(

@@ -179,8 +179,9 @@ def test_media_are_those_of_the_template(name: str) -> None:
     """Every two kinds of parts with text between them, with labels and without, over two messages of a user."""
     rules = program(name).rules
     answer = {"role": "assistant", "content": "a"}
-    switched: list[dict[str, object]] = [{rules.labelled: True}] if rules.labelled else []
-    for options in ({}, *switched):
+    switches = tuple(dict.fromkeys(option for _, option in rules.labelled))
+    for names in dict.fromkeys(((), *((one,) for one in switches), switches)):
+        options = dict.fromkeys(names, True)
         ours = get_renderer(name, unsupported="as_template", **fixed(name), **options)
         for first, second in itertools.product([kind for kind, _ in rules.parts], repeat=2):
             for chat in ([media(first)], [media(first, "text", second), answer, media(second)]):

@@ -71,7 +71,6 @@ REASONS: dict[tuple[str, str], str] = {
     ("apertus", "continue_assistant_message"): "what `continue_final_message` does",
     ("llama2", "USE_DEFAULT_PROMPT"): "writes a placeholder, the words DEFAULT_SYSTEM_MESSAGE",
     ("llama4", "date_string"): "set and never written",
-    ("qwen2_5_omni", "add_audio_id"): "labels of parts hang on one option, here `add_vision_id`",
     (
         "granite_4_1",
         "adapter_name",

@@ -94,7 +94,7 @@ class Tables:
             "calls": literal(rules.calls) if rules.calls != "all" else "",
             "roles": _dict("roles", rules.roles),
             "labels": _dict("labels", rules.labels),
-            "labelled": literal(rules.labelled) if rules.labelled else "",
+            "labelled": _dict("labelled", rules.labelled),
             "part_text": literal(rules.part_text) if rules.part_text else "",
             "parts_in": _tuple(rules.parts_in, 8) if rules.parts_in else "",
             "parts_alone": _tuple(rules.parts_alone, 8) if rules.parts_alone else "",

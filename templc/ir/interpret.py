@@ -43,7 +43,7 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
         calls=rules.calls,
         roles=dict(rules.roles),
         labels=dict(rules.labels),
-        labelled=rules.labelled,
+        labelled=dict(rules.labelled),
         part_text=rules.part_text,
         parts_in=rules.parts_in,
         parts_alone=rules.parts_alone,

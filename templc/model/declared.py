@@ -132,6 +132,7 @@ def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRu
     """What is done to messages before anything is read."""
     inline = fields.child("inline_reasoning")
     lists = fields.node("lists")
+    labels, labelled = _labels(fields, scope, problems)
     return spec.MessageRules(
         content=_filter(fields, problems),
         inline_reasoning=(
@@ -154,8 +155,8 @@ def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRu
         call_id=_call_id(fields, problems),
         calls=fields.text("calls") or "all",  # type: ignore[arg-type]
         roles=tuple((name, node.value) for name, node in fields.child("roles").scalars()),
-        labels=_labels(fields, problems),
-        labelled=_labelled(fields.child("labels"), scope, problems),
+        labels=labels,
+        labelled=labelled,
         part_text=_filter(fields, problems, "part_text"),
         parts_in=fields.texts("parts_in"),
         parts_alone=fields.texts("parts_alone"),
@@ -165,40 +166,44 @@ def messages(fields: Fields, scope: Scope, problems: Problems) -> spec.MessageRu
     )
 
 
-def _labels(fields: Fields, problems: Problems) -> tuple[tuple[str, str], ...]:
-    """The texts in front of parts, each of a kind that is written."""
-    parts, found = [name for name, _ in fields.child("parts").pairs()], []
-    labels = fields.child("labels").child("parts")
-    for name, node in labels.scalars():
-        found.append((name, node.value))
-        if name not in parts:
-            close = suggest(name, parts)
-            problems.error(
-                "unknown-name",
-                f"no part of type `{name}` is written",
-                labels.key_span(name) or node.span,
-                label="not under `parts`",
-                helps=(f"did you mean `{close}`?" if close else f"there are {listed(parts)}",),
-            )
-    return tuple(found)
+def _labels(
+    fields: Fields, scope: Scope, problems: Problems
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """By type of a part: the text in front of it, and the option that switches it on."""
+    parts, labels = [name for name, _ in fields.child("parts").pairs()], fields.child("labels")
+    texts: list[tuple[str, str]] = []
+    switches: list[tuple[str, str]] = []
+    for option, of_option in labels.pairs():
+        _labelled(option, labels.key_span(option) or of_option.span, scope, problems)
+        for name, node in labels.child(option).scalars():
+            texts.append((name, node.value))
+            switches.append((name, option))
+            if name not in parts:
+                close = suggest(name, parts)
+                problems.error(
+                    "unknown-name",
+                    f"no part of type `{name}` is written",
+                    labels.child(option).key_span(name) or node.span,
+                    label="not under `parts`",
+                    helps=(f"did you mean `{close}`?" if close else f"there are {listed(parts)}",),
+                )
+    return tuple(texts), tuple(switches)
 
 
-def _labelled(labels: Fields, scope: Scope, problems: Problems) -> str:
-    """The option that switches labels on."""
-    name, node = labels.text("when"), labels.node("when")
+def _labelled(name: str, span: Span, scope: Scope, problems: Problems) -> None:
+    """Report what is no option that can switch labels on."""
     option = scope.options.get(name)
     scope.used.options.add(name)
-    if node is not None and (option is None or option.type != "bool"):
+    if option is None or option.type != "bool":
         flags = [one.name for one in scope.options.values() if one.type == "bool"]
         close = suggest(name, flags)
         problems.error(
             "unknown-name" if option is None else "bad-option",
             f"there is no option `{name}`" if option is None else f"`{name}` is not true or false",
-            node.span,
+            span,
             label="labels need an option that is a bool",
             helps=(f"did you mean `{close}`?" if close else "declare it under `options`",),
         )
-    return name
 
 
 def _filter(fields: Fields, problems: Problems, key: str = "content") -> str:

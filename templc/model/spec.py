@@ -161,8 +161,8 @@ class InlineReasoning:
 class MessageRules:
     """What is done to messages before anything is read.
 
-    `labels` stand in front of parts, by type, while the option `labelled` is true. `parts_in` and what
-    follows: see the schema.
+    `labels` stand in front of parts, by type, while the option of that type in `labelled` is true. `parts_in` and
+    what follows: see the schema.
     """
 
     content: str = ""
@@ -176,7 +176,7 @@ class MessageRules:
     calls: OneOf["all", "first"] = "all"
     roles: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
-    labelled: str = ""
+    labelled: tuple[tuple[str, str], ...] = ()
     part_text: str = ""
     parts_in: tuple[str, ...] = ()
     parts_alone: tuple[str, ...] = ()

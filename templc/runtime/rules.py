@@ -27,10 +27,11 @@ class InlineReasoning:
 class MessageRules:
     """What a format does to messages before it reads them; see the spec key `messages`.
 
-    `parts`: what is written for parts that are not text; `labels` stand in front of them while the option `labelled`
-    is true. `parts_in`: the roles whose messages may hold such parts, all where there are none; `parts_alone`: those of
-    which no two may follow one another where one holds such parts; `parts_first`: those where such a part stands before
-    a single text. `between_texts` stands instead of `between` where two texts meet.
+    `parts`: what is written for parts that are not text; `labels` stand in front of them while the option that
+    `labelled` names for their type is true. `parts_in`: the roles whose messages may hold such parts, all where there
+    are none; `parts_alone`: those of which no two may follow one another where one holds such parts; `parts_first`:
+    those where such a part stands before a single text. `between_texts` stands instead of `between` where two texts
+    meet.
     `told_apart`: the roles of which the template does not read missing content as empty, and `calls`, `flat` or
     `arguments` where it does not read an empty list of calls as none, calls without a wrapper as those with one, or an
     empty text as no arguments. `first_roles`: roles that are another one in the first message.
@@ -47,7 +48,7 @@ class MessageRules:
     calls: str = "all"
     roles: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
-    labelled: str = ""
+    labelled: Mapping[str, str] = field(default_factory=dict)
     part_text: str = ""
     parts_in: tuple[str, ...] = ()
     parts_alone: tuple[str, ...] = ()
@@ -56,6 +57,8 @@ class MessageRules:
     first_roles: Mapping[str, str] = field(default_factory=dict)
 
     def under(self, options: Mapping[str, object]) -> MessageRules:
-        """The rules with these options: without labels where they are off."""
-        off = self.labelled and not options[self.labelled]
-        return replace(self, labels={}, labelled="") if off else self
+        """The rules with these options: without the labels that are off."""
+        on = {kind: option for kind, option in self.labelled.items() if options[option]}
+        if len(on) == len(self.labelled):
+            return self
+        return replace(self, labels={kind: self.labels[kind] for kind in on}, labelled=on)
