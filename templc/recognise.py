@@ -133,24 +133,28 @@ def _by_comparison(template: str, digest: str, tokenizer: Any) -> Found:
         raise FormatError(
             f"no format follows the template {digest[:8]}, and {error.message}", help=error.help
         ) from None
-    scores: list[tuple[float, str]] = []
+    scores: list[tuple[int, float, str]] = []
     agreeing: list[str] = []
     for name, options in _candidates():
-        if agreeing and (options or not _agrees(published, name, tokenizer, longest=1)):
-            continue
-        agreed, compared = _agreement(published, name, options, tokenizer)
+        if agreeing and options:
+            break
+        agreed, compared = _agreement(published, name, options, tokenizer, longest=1)
+        if agreed == compared:  # few do, and they are nearer than those that part on one message
+            agreed, compared = _agreement(published, name, options, tokenizer)
+            scores.append((0, -agreed / max(1, compared), name))
+        else:
+            scores.append((1, -agreed / compared, name))
         if compared >= _FEWEST and agreed == compared:
             if options:
                 return Found(name, options, "comparison")
             agreeing.append(name)
-        scores.append((-agreed / max(1, compared), name))
     if agreeing:
         chosen = min(
             agreeing,
             key=lambda name: (*_otherwise(published, name, tokenizer), *_spelled(template, name)),
         )
         return Found(chosen, by="comparison")
-    near = list(dict.fromkeys(name for _, name in sorted(scores)))[:_NEAREST]
+    near = list(dict.fromkeys(name for *_, name in sorted(scores)))[:_NEAREST]
     raise FormatError(
         f"no format writes what the template {digest[:8]} writes; nearest: {', '.join(near)}",
         help=f"save it and see where they part: templc verify {near[0]} --template FILE",

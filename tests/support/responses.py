@@ -64,10 +64,23 @@ def tokenizer_for(format_name: str) -> Any:
         return vocabularies.backend(
             max(fitting, key=lambda name: len(added[name] & {*info.markers}))
         )
+    return _with_added((*info.specials, *info.markers))
+
+
+@functools.cache
+def _with_added(controls: tuple[str, ...]) -> Any:
+    """The vocabulary of gpt-oss with more control tokens. It shares the model, for a copy of that takes a second."""
     from tokenizers import Tokenizer
 
-    made = Tokenizer.from_str(vocabularies.backend("gpt-oss").to_str())
-    made.add_special_tokens([*info.specials, *info.markers])
+    base = vocabularies.backend("gpt-oss")
+    made = Tokenizer(base.model)
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        found = getattr(base, part)
+        if found is not None:
+            setattr(made, part, found)
+    for _, token in sorted(base.get_added_tokens_decoder().items()):
+        (made.add_special_tokens if token.special else made.add_tokens)([token])
+    made.add_special_tokens(list(controls))
     return made
 
 
