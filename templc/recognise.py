@@ -202,14 +202,13 @@ def _agrees(
     published: Any,
     name: str,
     tokenizer: Any,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
     *,
     told: bool = False,
-    longest: int = 2,
 ) -> bool:
     """Whether both write the same on all that the template takes."""
-    found = _agreement(published, name, options or {}, tokenizer, told=told, longest=longest)
-    return found[0] == found[1]
+    agreed, compared = _agreement(published, name, options, tokenizer, told=told)
+    return agreed == compared
 
 
 def _agreement(

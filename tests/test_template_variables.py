@@ -134,6 +134,7 @@ def test_every_reason_is_that_of_a_variable() -> None:
         ),
         ("{% macro f(a, b=c) %}{{ a }}{{ b }}{{ d }}{% endmacro %}{{ f(1) }}", {"c", "d"}),
         ("{% if tools is defined and t %}{{ tools | tojson }}{% endif %}", {"tools", "t"}),
+        ("{% with a = b %}{{ a }}{{ c }}{% endwith %}{{ a }}", {"a", "b", "c"}),
         ("{% generation %}{{ g }}{% endgeneration %}", {"g"}),
         ("{% set x %}{{ v }}{% endset %}{{ x }}{{ raise_exception('no') }}", {"v"}),
     ],

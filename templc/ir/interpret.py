@@ -67,7 +67,7 @@ def runtime_options(program: Program) -> dict[str, Option]:
             option.fields,
             option.optional,
             option.further,
-            texts=option.texts,
+            option.texts,
         )
         for name, option in program.options.items()
     }

@@ -60,7 +60,7 @@ def _option(name: str, fields: Fields, problems: Problems) -> spec.Option:
         fields.texts("fields"),
         fields.texts("optional"),
         fields.constant("further") is True,
-        texts=fields.constant("texts") is True,
+        fields.constant("texts") is True,
     )
     for message, key, cure in _wrong(option):
         node = fields.node(key)
@@ -175,7 +175,8 @@ def _labels(
     switches: list[tuple[str, str]] = []
     for option, of_option in labels.pairs():
         _labelled(option, labels.key_span(option) or of_option.span, scope, problems)
-        for name, node in labels.child(option).scalars():
+        labelled = labels.child(option)
+        for name, node in labelled.scalars():
             texts.append((name, node.value))
             switches.append((name, option))
             if name not in parts:
@@ -183,7 +184,7 @@ def _labels(
                 problems.error(
                     "unknown-name",
                     f"no part of type `{name}` is written",
-                    labels.child(option).key_span(name) or node.span,
+                    labelled.key_span(name) or node.span,
                     label="not under `parts`",
                     helps=(f"did you mean `{close}`?" if close else f"there are {listed(parts)}",),
                 )

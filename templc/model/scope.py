@@ -102,7 +102,7 @@ class Scope:
             use = self._filter(call, kind, value)
             if use is None:
                 return None
-            if use.name == "further_lines":
+            if FILTERS[use.name].takes == "record":
                 self.used.further.add(self.record_of(ref).name)
             filters.append(use)
             kind = "text"

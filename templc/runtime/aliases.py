@@ -14,7 +14,7 @@ from typing import Any
 from templc.runtime.errors import MessageError
 from templc.runtime.text import to_json
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
+_ROLES = ("system", "developer", "user", "assistant", "tool")
 ROLE_ALIASES = {
     "human": "user",
     "gpt": "assistant",
@@ -23,6 +23,7 @@ ROLE_ALIASES = {
     "model": "assistant",
 }
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_WEIGHTS = ("train", "trainable", "loss", "weight")
 KEYS = frozenset(
     {
         "role",
@@ -37,9 +38,8 @@ KEYS = frozenset(
         "created_at",
         "timestamp",
     }
-    | {"train", "trainable", "loss", "weight", *REASONING_KEYS}
+    | {*_WEIGHTS, *REASONING_KEYS}
 )
-_WEIGHTS = ("train", "trainable", "loss", "weight")
 _ONLY_ASSISTANT = ("tool_calls", *REASONING_KEYS)
 _ALL = KEYS.difference(_ONLY_ASSISTANT)
 # Where each of them stands, and what it should be.
@@ -77,6 +77,11 @@ def role_of(raw: Mapping[str, Any]) -> str:
             help='give "role": "user", "assistant", "system" or "tool"',
         )
     return ROLE_ALIASES.get(role, role) if "role" not in raw else role
+
+
+def named_role(role: str) -> str:
+    """The role as a spec names it: `other` for one that no format knows by name."""
+    return role if role in _ROLES else "other"
 
 
 def known_keys(raw: Mapping[str, Any], role: str) -> None:
@@ -126,7 +131,7 @@ def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -
 
 def refuse_apart(raw: Mapping[str, Any], role: str, told_apart: Sequence[str]) -> None:
     """Refuse what is read like something else here, where the published template tells the two apart."""
-    calls, known = raw.get("tool_calls"), role if role in ROLES else "other"
+    calls = raw.get("tool_calls")
     if "calls" in told_apart and calls is not None and not calls:
         raise MessageError(
             "the template does not read an empty list of tool calls as none",
@@ -152,7 +157,7 @@ def refuse_apart(raw: Mapping[str, Any], role: str, told_apart: Sequence[str]) -
                 help='give {} or "{}"',
             )
     missing = raw.get("content", raw.get("value")) is None and not calls
-    if missing and known in told_apart:
+    if missing and named_role(role) in told_apart:
         raise MessageError(
             "the template does not read missing content as empty",
             field="content",

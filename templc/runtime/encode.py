@@ -59,8 +59,6 @@ def encode(
     pieces = [piece for piece in pieces if piece.text]
     text = text_of(pieces)
     try:
-        if content_specials == "text":
-            return _encode_text(pieces, text, codec, at_start)
         _check(pieces, text, codec, content_specials)
         if content_specials == "control":
             return _encode_control(pieces, text, codec)

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from templc.runtime.aliases import (
-    ROLES,
     as_mapping,
     known_keys,
+    named_role,
     reasoning_of,
     refuse_apart,
     role_of,
@@ -181,8 +181,7 @@ class Reader:
 
     def _lists(self, role: str) -> str:
         """What the published template does with a list in a message of this role."""
-        known = role if role in ROLES else "other"
-        return self.rules.lists_by_role.get(known, self.rules.lists)
+        return self.rules.lists_by_role.get(named_role(role), self.rules.lists)
 
     def _taken_over(self) -> bool:
         """Whether reasoning inside content takes the place of the message's own."""

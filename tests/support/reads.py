@@ -61,8 +61,10 @@ def _node(node: nodes.Node, known: frozenset[str], found: set[str]) -> frozenset
             _block(body, known, found)
         case nodes.FilterBlock(body=body):
             _block(body, known, found)
-        case nodes.With():
-            raise NotImplementedError("no template of the collection has such a block")
+        case nodes.With(targets=targets, values=values, body=body):
+            for value in values:
+                _expression(value, known, found)
+            _block(body, known.union(*map(_names, targets)), found)
         case _:
             _expression(node, known, found)
     return frozenset()

@@ -96,9 +96,10 @@ class Walk:
         if match is None or way.calls is None:
             return -1, ""
         close, body = way.calls.call.close, turn[at : match.start()]
-        found = self._read(way.calls.call, body)
-        for shape in way.others if found is None else ():
-            found = self._read(shape, body) if found is None else found
+        for shape in (way.calls.call, *way.others):
+            found = self._read(shape, body)
+            if found is not None:
+                break
         if not found or close.core not in ("", match[0]):
             return -1, ""
         self._calls += found
@@ -106,8 +107,9 @@ class Walk:
         return match.start() + len(close.core), close.post
 
     def _read(self, shape: CallShape, body: str) -> list[ReadCall] | None:
-        """The calls in a body that ends before the first anchor; None where it has another shape, none where the
-        machine has to look at it.
+        """The calls in a body that ends before the first anchor; None where it has another shape.
+
+        There are none where the machine has to look at it.
         """
         if self._reading is None:
             self._reading = Reading(parameters_of(self._tools), self._call_id, self._alphabet)
