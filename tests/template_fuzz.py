@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from templc.verify import TOOLS, Case, compare
@@ -186,27 +187,23 @@ def simpler(case: Case) -> Iterator[Case]:
     messages: list[Message] = list(case.messages)
     for place, message in enumerate(messages):
         if len(messages) > 1:
-            yield changed(case, [*messages[:place], *messages[place + 1 :]])
+            yield replace(case, messages=(*messages[:place], *messages[place + 1 :]))
         for key in ("reasoning_content", "tool_calls", "tool_call_id", "name"):
             if key in message:
                 less = {name: value for name, value in message.items() if name != key}
-                yield changed(case, [*messages[:place], less, *messages[place + 1 :]])
+                yield replace(case, messages=(*messages[:place], less, *messages[place + 1 :]))
         if len(message.get("tool_calls") or ()) > 1:
             less = {**message, "tool_calls": message["tool_calls"][:1]}
-            yield changed(case, [*messages[:place], less, *messages[place + 1 :]])
+            yield replace(case, messages=(*messages[:place], less, *messages[place + 1 :]))
         for plain in PLAIN:
             if message.get("content", 0) == plain:
                 break
             less = {**message, "content": plain}
-            yield changed(case, [*messages[:place], less, *messages[place + 1 :]])
+            yield replace(case, messages=(*messages[:place], less, *messages[place + 1 :]))
     if case.tools is not None:
-        yield Case(case.messages, None, case.add_generation_prompt, case.options)
+        yield replace(case, tools=None)
     if case.add_generation_prompt:
-        yield Case(case.messages, case.tools, False, case.options)
-
-
-def changed(case: Case, messages: Sequence[Message]) -> Case:
-    return Case(tuple(messages), case.tools, case.add_generation_prompt, case.options)
+        yield replace(case, add_generation_prompt=False)
 
 
 def differences(
