@@ -15,7 +15,9 @@ from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Content, ToolText, Writer
 
 if TYPE_CHECKING:
+    from templc.runtime.opaque import Opaque
     from templc.runtime.renderer import Renderer
+    from templc.runtime.skeleton import Frames, Item
 
 Tools = tuple[Mapping[str, Any], ...] | None
 PROMPT = Message(
@@ -80,6 +82,34 @@ def write_turns(
         write_numbered(renderer, out, number, message, past, future)
         number += 1
     out.message = -1
+
+
+def items_of_turns(
+    renderer: Renderer,
+    out: Writer,
+    turns: Turns,
+    seen: Sequence[Any],
+    frames: Frames,
+    opaque: Mapping[str, Opaque],
+    start: int = 0,
+) -> list[Item]:
+    """Every turn as `write_turns` writes it, those that are opaque here as filled skeletons."""
+    items: list[Item] = []
+    number = start
+    for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
+        turn = opaque.get(message.role)
+        if turn is not None and (number or not renderer.info.leading or message.role != "system"):
+            filled = frames.filled(renderer, turn, number, message, past, future)
+            if filled is not None:
+                items.append(filled)
+                number += 1
+                continue
+        out.pieces = []
+        write_numbered(renderer, out, number, message, past, future)
+        items += out.pieces
+        number += 1
+    out.pieces, out.message = [], -1
+    return items
 
 
 def write_numbered(
@@ -176,6 +206,34 @@ def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[
     return out.pieces
 
 
+def items_of(
+    renderer: Renderer, turns: Turns, tools: Tools, prompt: bool, frames: Frames | None
+) -> list[Item]:
+    """As `whole`, with skeletons where `frames` has them."""
+    if frames is None or not turns.messages:
+        return list(whole(renderer, turns, tools, prompt))
+    out = _writer(renderer, turns.messages, tools)
+    usable = frames.usable(out)
+    items: list[Item] = []
+    if "head" in usable:
+        items.append(frames.head(renderer, out))
+    else:
+        _head(renderer, out)
+        items += out.pieces
+    told = not tools or any(item.field == ToolText.field for item in items)
+    seen = futures(turns, renderer.future(prompt=prompt))
+    items += items_of_turns(renderer, out, turns, seen, frames, usable)
+    if "prompt" in usable:
+        items.append(frames.end(renderer, turns.pasts[-1], prompt))
+    else:
+        out.pieces = []
+        write_end(renderer, out, turns.pasts[-1], prompt)
+        items += out.pieces
+    if not told and not any(item.field == ToolText.field for item in items):
+        _warn_of_tools(renderer)
+    return items
+
+
 def _warn_of_tools(renderer: Renderer) -> None:
     """Say once that the model does not see the tools which the caller gives."""
     if not renderer.told_of_tools:
@@ -186,22 +244,30 @@ def _warn_of_tools(renderer: Renderer) -> None:
 
 def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     """A writer that has written the head."""
-    messages = turns.messages
-    leads = bool(messages) and messages[0].role == "system"
-    return head(renderer, messages, tools, messages[0] if leads else None)
+    out = _writer(renderer, turns.messages, tools)
+    _head(renderer, out)
+    return out
 
 
 def head(
     renderer: Renderer, messages: Sequence[Message], tools: Tools, lead: Message | None
 ) -> Writer:
     """A writer that has written the head of these messages; `lead`: the system message that stands first."""
-    gathered = hoisted(renderer, messages)
-    out = Writer(tools, lead, gathered)
+    out = Writer(tools, lead, hoisted(renderer, messages))
+    _head(renderer, out)
+    return out
+
+
+def _writer(renderer: Renderer, messages: Sequence[Message], tools: Tools) -> Writer:
+    leads = bool(messages) and messages[0].role == "system"
+    return Writer(tools, messages[0] if leads else None, hoisted(renderer, messages))
+
+
+def _head(renderer: Renderer, out: Writer) -> None:
     renderer.parts["head"](renderer, out, PROMPT, None, None)
-    told = dict(gathered) if lead is None else {**dict(gathered), 0: lead}
+    told = dict(out.systems) if out.lead is None else {**dict(out.systems), 0: out.lead}
     if any(message.media is not None for message in told.values()):
         _place(out, 0, told)
-    return out
 
 
 def hoisted(renderer: Renderer, messages: Sequence[Message]) -> tuple[tuple[int, Message], ...]:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.runtime.aliases import (
     as_mapping,
@@ -32,8 +32,7 @@ from templc.runtime.text import FILTERS, Verbatim
 from templc.runtime.waiting import Asked, Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message as renderers read it.
 
     `parts`: content was a list that the published template does not read as text; `media`: what the format wrote in the

@@ -10,6 +10,7 @@ are aligned with it. It never changes: `tokens + extension` makes a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
@@ -39,13 +40,13 @@ class Tokens(list[int]):
     A slice is a plain list of ids. ValueError if an aligned list has another length.
     """
 
-    __slots__ = ("_notes", "_parts", "message_index", "sampled", "state", "text", "weights")
+    __slots__ = ("_notes", "_parts", "_state", "message_index", "sampled", "text", "weights")
 
     weights: list[float]
     sampled: list[bool]
     message_index: list[int]
     text: str
-    state: object | None
+    _state: object | None
     _notes: tuple[NoteSource, ...]
     _parts: tuple[tuple[int, SpanSource | list[Span]], ...]
 
@@ -69,9 +70,21 @@ class Tokens(list[int]):
         if not size == len(self.weights) == len(self.sampled) == len(self.message_index):
             raise ValueError(f"weights, sampled and message_index must have {size} entries each")
         self.text = text
-        self.state = state
+        self._state = state
         self._notes = (notes,) if notes else ()
         self._parts = () if spans is None else ((0, spans),)
+
+    @property
+    def state(self) -> object | None:
+        """What `extend` starts from; worked out when first asked for."""
+        if isinstance(self._state, partial):
+            self._state = self._state()
+        return self._state
+
+    @state.setter
+    def state(self, state: object | None) -> None:
+        """A `partial` is asked when the state is needed."""
+        self._state = state
 
     @property
     def spans(self) -> list[Span]:
@@ -136,7 +149,7 @@ class Tokens(list[int]):
             sampled=_flat([part.sampled for part in parts]),
             message_index=_flat([part.message_index for part in parts]),
             text="".join([part.text for part in parts]),
-            state=parts[-1].state,
+            state=parts[-1]._state,
         )
         made._notes = tuple(source for part in parts for source in part._notes)
         starts = accumulate(map(len, parts), initial=0)
@@ -153,7 +166,7 @@ class Tokens(list[int]):
 
     def copy(self) -> Tokens:
         """A new `Tokens` with equal ids and attributes; the state is shared, for nothing changes it."""
-        return self + Tokens(state=self.state)
+        return self + Tokens(state=self._state)
 
     def __copy__(self) -> Tokens:
         return self.copy()
