@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
@@ -22,7 +23,7 @@ from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
 from templc.runtime.errors import ControlTokenError, MessageError
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.rows import Share, owned, owner_of
+from templc.runtime.rows import Encoded, encoded
 from templc.runtime.skeleton import Filled, Item, unfilled
 from templc.runtime.tokens import Span, Tokens
 
@@ -78,7 +79,7 @@ def ids_of(
     _check(pieces, text, codec, content_specials)
     if content_specials == "control":
         return codec.control(text)
-    return _owned([piece for piece in pieces if piece.text], codec, at_start)[0]
+    return _encoded([piece for piece in pieces if piece.text], codec, at_start).ids
 
 
 def _check(
@@ -89,46 +90,33 @@ def _check(
 
 
 def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
-    ids, shares = _owned(items, codec, at_start)
-    weights: list[float] = []
-    sampled: list[bool] = []
-    message_index: list[int] = []
-    for (message, was_sampled, weight), count in shares:
-        weights += [weight] * count
-        sampled += [was_sampled] * count
-        message_index += [message] * count
-
-    def spans() -> list[Span]:
-        pieces = unfilled(items)
-        cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-        return _spans(pieces, _token_starts(text, cuts, codec, at_start))
-
-    return Tokens(
-        ids,
-        weights=weights,
-        sampled=sampled,
-        message_index=message_index,
-        text=text,
-        spans=spans,
-    )
+    found = _encoded(items, codec, at_start)
+    spans = partial(_spans_of, items, text, codec, at_start)
+    return Tokens.of(found.ids, found.columns, text=text, spans=spans)
 
 
-def _owned(items: Sequence[Item], codec: Codec, at_start: bool) -> tuple[list[int], list[Share]]:
-    """The ids, and how many of them each owner has, in order."""
+def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
+    pieces = unfilled(items)
+    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
+    return _spans(pieces, _token_starts(text, cuts, codec, at_start))
+
+
+def _encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
     if codec.controls.flagged:
         return _by_cuts(unfilled(items), codec, at_start)
-    return owned(items, codec, at_start)
+    return encoded(items, codec, at_start)
 
 
-def _by_cuts(
-    pieces: Sequence[Piece], codec: Codec, at_start: bool
-) -> tuple[list[int], list[Share]]:
-    """As `owned`, also for control tokens whose flags look at the text around them."""
+def _by_cuts(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> Encoded:
+    """As `encoded`, also for control tokens whose flags look at the text around them."""
     text = text_of(pieces)
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-    zones = _zones(pieces, owner_of)
-    ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
-    return ids, list(zip(map(owner_of, zones.pieces), counts, strict=True))
+    zones = _zones(pieces, attrgetter("message", "sampled", "weight"))
+    out = Encoded()
+    out.ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    for piece, count in zip(zones.pieces, counts, strict=True):
+        out.columns.own(count, piece.message, piece.sampled, piece.weight)
+    return out
 
 
 def _counted(
@@ -164,7 +152,7 @@ def _counted(
 
 
 def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
-    zones = _zones(pieces, owner_of)
+    zones = _zones(pieces, attrgetter("message", "sampled", "weight"))
     ids, starts = codec.control_starts(text)
     owners = [zones.at(start) for start in starts]
     return Tokens(
@@ -173,7 +161,7 @@ def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
         sampled=[piece.sampled for piece in owners],
         message_index=[piece.message for piece in owners],
         text=text,
-        spans=lambda: _spans(pieces, starts),
+        spans=partial(_spans, pieces, starts),
     )
 
 

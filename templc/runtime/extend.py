@@ -21,6 +21,7 @@ from templc.runtime.history import Node, State, chain, emission, first_change, m
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
+from templc.runtime.skeleton import Item, frames_of
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -167,16 +168,10 @@ class _Extension:
         return self._encoded(pieces)
 
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
-        grown = None if self.state.prompt else self._grown()
-        out = Writer(self.state.tools, self.state.lead)
-        out.pieces.extend(grown or ())
-        self._close(out)
-        self._follow(out)
-        pieces = out.pieces
-        found = self._encoded(pieces)
+        found = self._encoded(self._items())
         state = found.state
         assert isinstance(state, State)
-        if state.apart is None and not self._same(pieces, found.text):
+        if state.apart is None and not self._same(found.text):
             whole = before() + found
             messages = (*messages_of(self.node), *self.turns.messages)
             fresh = fresh_render(self.renderer, messages, self.state.tools, self.codec, self.prompt)
@@ -186,9 +181,9 @@ class _Extension:
             found.notes_when_asked(partial(_notes, state))
         return found
 
-    def _encoded(self, pieces: list[Piece]) -> Tokens:
+    def _encoded(self, items: Sequence[Item]) -> Tokens:
         specials = self.renderer.content_specials
-        found = encode(pieces, self.codec, specials, at_start=not self.previous)
+        found = encode(items, self.codec, specials, at_start=not self.previous)
         old = self.state
         # As `_replace` would, in a third of the time.
         found.state = State(
@@ -246,8 +241,8 @@ class _Extension:
             node = node.parent
         return not (self.state.pending or end(self.renderer, self.state))
 
-    def _same(self, pieces: list[Piece], text: str) -> bool:
-        """Whether a fresh render surely has the same tokens, found without rendering anew. text: of the pieces."""
+    def _same(self, text: str) -> bool:
+        """Whether a fresh render surely has the same tokens, found without rendering anew. text: what is added."""
         if self._change() is not None or "closer" in self.state.pending or self.state.overlap:
             return False
         state = self.state
@@ -296,8 +291,7 @@ class _Extension:
         else:
             old = tail(renderer, state, self.node)
             out.pieces.extend(emission(renderer, state, self.node, self.joint))
-        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
-        fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
+        self._follow(out)
         if not old:
             return out.pieces
         return cut(out.pieces, len(old)) if text_of(out.pieces).startswith(old) else None
@@ -307,26 +301,42 @@ class _Extension:
         reads = self.node.message.role in self.renderer.reads_future
         return not reads or self.joint == self.node.seen
 
+    def _items(self) -> list[Item]:
+        """What ends the turn that stands last, whatever was written of it, and the new turns."""
+        state, renderer = self.state, self.renderer
+        out = Writer(state.tools, state.lead)
+        out.pieces.extend((None if state.prompt else self._grown()) or ())
+        self._close(out)
+        given = state.overlap
+        if state.prompt and self._answered:
+            given = fold.end_text(renderer, state.tools, state.lead, state.past)
+        frames = frames_of(renderer, self.codec) if self.previous and not given else None
+        if frames is not None:
+            before = frames.closing(out.pieces)
+            return before + fold.followed(
+                renderer, out, self.turns, self.seen, self.prompt, frames, state.size
+            )
+        start = len(out.pieces)
+        self._follow(out)
+        # What the new turns have in common with what was written is not written twice.
+        if given and text_of(out.pieces[start:]).startswith(given):
+            out.pieces[start:] = cut(out.pieces[start:], len(given))
+        return list(out.pieces)
+
     def _close(self, out: Writer) -> None:
-        """Write what ends the turn that stands last, whatever was written of it."""
+        """Write what ends the turn that stands last."""
         state = self.state
         if state.prompt and not self._answered:
             # a prompt that nothing answered is an empty turn that was cut off
             empty = Node(fold.PROMPT, self.node.index, state.past, None, self.node)
             write_pending(self.renderer, out, empty, ("closer", "trailer"), self.joint)
-        write_pending(self.renderer, out, self.node, state.pending, self.joint)
+        if state.pending:
+            write_pending(self.renderer, out, self.node, state.pending, self.joint)
 
     def _follow(self, out: Writer) -> None:
-        """Write the new turns: what they have in common with what was written is not written twice."""
-        state, renderer = self.state, self.renderer
-        start = len(out.pieces)
-        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
-        given = state.overlap
-        if state.prompt and self._answered:
-            given = fold.end_text(renderer, state.tools, state.lead, state.past)
-        if given and text_of(out.pieces[start:]).startswith(given):
-            out.pieces[start:] = cut(out.pieces[start:], len(given))
-        fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
+        """Write the new turns and what stands behind them."""
+        fold.write_turns(self.renderer, out, self.turns, self.seen, self.state.size)
+        fold.write_end(self.renderer, out, self.turns.pasts[-1], self.prompt)
 
     @property
     def _answered(self) -> bool:

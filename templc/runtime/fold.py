@@ -15,7 +15,6 @@ from templc.runtime.pieces import Piece, text_of
 from templc.runtime.writer import Content, ToolText, Writer
 
 if TYPE_CHECKING:
-    from templc.runtime.opaque import Opaque
     from templc.runtime.renderer import Renderer
     from templc.runtime.skeleton import Frames, Item
 
@@ -82,34 +81,6 @@ def write_turns(
         write_numbered(renderer, out, number, message, past, future)
         number += 1
     out.message = -1
-
-
-def items_of_turns(
-    renderer: Renderer,
-    out: Writer,
-    turns: Turns,
-    seen: Sequence[Any],
-    frames: Frames,
-    opaque: Mapping[str, Opaque],
-    start: int = 0,
-) -> list[Item]:
-    """Every turn as `write_turns` writes it, those that are opaque here as filled skeletons."""
-    items: list[Item] = []
-    number = start
-    for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
-        turn = opaque.get(message.role)
-        if turn is not None and (number or not renderer.info.leading or message.role != "system"):
-            filled = frames.filled(renderer, turn, number, message, past, future)
-            if filled is not None:
-                items.append(filled)
-                number += 1
-                continue
-        out.pieces = []
-        write_numbered(renderer, out, number, message, past, future)
-        items += out.pieces
-        number += 1
-    out.pieces, out.message = [], -1
-    return items
 
 
 def write_numbered(
@@ -213,24 +184,51 @@ def items_of(
     if frames is None or not turns.messages:
         return list(whole(renderer, turns, tools, prompt))
     out = _writer(renderer, turns.messages, tools)
-    usable = frames.usable(out)
     items: list[Item] = []
-    if "head" in usable:
+    if "head" in frames.usable(out):
         items.append(frames.head(renderer, out))
     else:
         _head(renderer, out)
         items += out.pieces
     told = not tools or any(item.field == ToolText.field for item in items)
     seen = futures(turns, renderer.future(prompt=prompt))
-    items += items_of_turns(renderer, out, turns, seen, frames, usable)
-    if "prompt" in usable:
+    items += followed(renderer, out, turns, seen, prompt, frames)
+    if not told and not any(item.field == ToolText.field for item in items):
+        _warn_of_tools(renderer)
+    return items
+
+
+def followed(
+    renderer: Renderer,
+    out: Writer,
+    turns: Turns,
+    seen: Sequence[Any],
+    prompt: bool,
+    frames: Frames,
+    start: int = 0,
+) -> list[Item]:
+    """Every turn and what stands behind them, as skeletons where they are opaque; `out` has what is fixed."""
+    items: list[Item] = []
+    opaque = frames.usable(out)
+    number = start
+    for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
+        turn = opaque.get(message.role)
+        if turn is not None and (number or not renderer.info.leading or message.role != "system"):
+            filled = frames.filled(renderer, turn, number, message, past, future)
+            if filled is not None:
+                items.append(filled)
+                number += 1
+                continue
+        out.pieces = []
+        write_numbered(renderer, out, number, message, past, future)
+        items += out.pieces
+        number += 1
+    if "prompt" in opaque:
         items.append(frames.end(renderer, turns.pasts[-1], prompt))
     else:
         out.pieces = []
         write_end(renderer, out, turns.pasts[-1], prompt)
         items += out.pieces
-    if not told and not any(item.field == ToolText.field for item in items):
-        _warn_of_tools(renderer)
     return items
 
 

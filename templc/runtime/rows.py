@@ -1,49 +1,60 @@
 """Items to ids, one row of text between two contents after the other.
 
 A row is what stands between two contents: text that goes with the one before, control tokens and what is between
-them, text that goes with the one behind. The rows between skeletons are encoded once. Whose a token is, is told by
-its owner: message, whether it was sampled, weight.
+them, text that goes with the one behind. The rows between skeletons are encoded once. Each token has a message, a
+weight, and was sampled or not, as the piece has that it starts in.
 
-    owned([Piece("<|im_start|>user\\n", message=0), Piece("hi", body=True, message=0)], codec, True)
-        ->  ([151644, 872, 198, 6023], [((0, False, 0.0), 4)])
+    encoded([Piece("<|im_start|>user\\n", message=0), Piece("hi", body=True, message=0)], codec, True).ids
+        ->  [151644, 872, 198, 6023]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
+from templc.runtime.columns import Columns
 from templc.runtime.pieces import Piece
 from templc.runtime.skeleton import Filled, Item
 
-Owner: TypeAlias = tuple[int, bool, float]
-Share: TypeAlias = tuple[Owner, int]
-Waiting: TypeAlias = tuple[Owner, str]
+Waiting: TypeAlias = tuple[int, bool, float, str]
+"""Text that is not encoded yet, for more may follow, behind its message, whether it was sampled, and its weight."""
 
-owner_of: Callable[[Piece], Owner] = attrgetter("message", "sampled", "weight")
+
+class Encoded:
+    """Ids, and what is known of each."""
+
+    __slots__ = ("columns", "ids")
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.columns = Columns()
+
+    def add(self, other: Encoded) -> None:
+        """The others behind these."""
+        self.ids += other.ids
+        self.columns.add(other.columns)
 
 
 class Row(NamedTuple):
-    """lead, tail: the text before the first control token and behind the last one, by owners. ids: what is between,
-    with as many ids of each owner, in order, as `shares` has. Without a control token all of it is lead, ids is empty.
+    """lead, tail: the text before the first control token and behind the last one. inner: what is between.
+
+    Without a control token all of it is lead, and nothing is inner.
     """
 
     lead: Sequence[Waiting]
-    ids: Sequence[int]
-    shares: Sequence[Share]
+    inner: Encoded
     tail: Sequence[Waiting]
 
 
-def owned(items: Sequence[Item], codec: Codec, at_start: bool) -> tuple[list[int], list[Share]]:
-    """The ids, and how many of them each owner has, in order; for control tokens without flags.
+def encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
+    """The ids of items, for control tokens without flags.
 
-    at_start: nothing comes before. An item without a content comes first or last.
+    at_start: nothing comes before. An item without a content comes first, where it has nothing before it, or last.
     """
-    ids: list[int] = []
-    shares: list[Share] = []
+    out = Encoded()
     waiting: list[Waiting] = []
     loose: list[Piece] = []
     last: Filled | None = None
@@ -52,23 +63,22 @@ def owned(items: Sequence[Item], codec: Codec, at_start: bool) -> tuple[list[int
             loose.append(item)
             continue
         _, skeleton, number, content = item
-        if last is None or loose:
-            row = row_of([*_behind(last), *loose, *item.before()], codec)
-            loose, sides = [], None
-        else:
+        if last is not None and not loose:
             row = last.skeleton.rows.get(skeleton) or _between(last, item, codec)
-            sides = (last.message, number)
-        waiting = _add(row, sides, waiting, codec, at_start, ids, shares)
+            waiting = _add_between(row, last.message, number, waiting, codec, at_start, out)
+        elif loose or skeleton.before:
+            row = row_of([*_behind(last), *loose, *item.before()], codec)
+            loose = []
+            waiting = _add(row, waiting, codec, at_start, out)
         hole = skeleton.hole
         if hole is not None:
-            waiting.append(((number, hole.sampled, hole.weight), content))
+            waiting.append((number, hole.sampled, hole.weight, content))
         last = item
-    if loose or last is None or last.skeleton.behind:
-        row = row_of([*_behind(last), *loose], codec)
-        waiting = _add(row, None, waiting, codec, at_start, ids, shares)
+    if loose or (last is not None and last.skeleton.behind):
+        waiting = _add(row_of([*_behind(last), *loose], codec), waiting, codec, at_start, out)
     if waiting:
-        _flush(waiting, codec, at_start and not ids, ids, shares)
-    return ids, shares
+        _flush(waiting, codec, at_start and not out.ids, out)
+    return out
 
 
 def _behind(item: Filled | None) -> list[Piece]:
@@ -76,48 +86,52 @@ def _behind(item: Filled | None) -> list[Piece]:
 
 
 def _add(
+    row: Row, waiting: list[Waiting], codec: Codec, at_start: bool, out: Encoded
+) -> list[Waiting]:
+    """Add a row behind the text that waits; the text that waits then."""
+    lead, inner, tail = row
+    waiting += lead
+    if not inner.ids:
+        return waiting
+    if waiting:
+        _flush(waiting, codec, at_start and not out.ids, out)
+    out.add(inner)
+    return list(tail)
+
+
+def _add_between(
     row: Row,
-    sides: tuple[int, int] | None,
+    first: int,
+    second: int,
     waiting: list[Waiting],
     codec: Codec,
     at_start: bool,
-    ids: list[int],
-    shares: list[Share],
+    out: Encoded,
 ) -> list[Waiting]:
-    """Add a row behind the text that waits; the text that waits then. sides: the messages that 0 and 1 stand for."""
-    lead, inner, counted, tail = row
-    if lead:
-        waiting += lead if sides is None else _sided(lead, sides)
-    if not inner:
+    """As `_add`, for a row whose messages 0 and 1 are these two."""
+    lead, inner, tail = row
+    for side, sampled, weight, text in lead:
+        waiting.append((second if side else first, sampled, weight, text))
+    ids = inner.ids
+    if not ids:
         return waiting
     if waiting:
-        _flush(waiting, codec, at_start and not ids, ids, shares)
-    ids += inner
-    for owner, count in counted:
-        if sides is not None:
-            side, sampled, weight = owner
-            owner = (sides[side], sampled, weight)
-        if shares and shares[-1][0] == owner:
-            count += shares.pop()[1]
-        shares.append((owner, count))
-    return list(tail) if sides is None else _sided(tail, sides)
-
-
-def _sided(waiting: Sequence[Waiting], sides: tuple[int, int]) -> list[Waiting]:
-    return [((sides[side], sampled, weight), text) for (side, sampled, weight), text in waiting]
-
-
-def _count(owner: Owner, count: int, shares: list[Share]) -> None:
-    if shares and shares[-1][0] == owner:
-        count += shares.pop()[1]
-    shares.append((owner, count))
+        _flush(waiting, codec, at_start and not out.ids, out)
+    out.ids += ids
+    known, columns = inner.columns, out.columns
+    later = sum(known.messages)  # those of message 1, which stand behind those of message 0
+    columns.messages += [first] * (len(ids) - later) + [second] * later
+    columns.sampled += known.sampled
+    columns.weights += known.weights
+    return [
+        (second if side else first, sampled, weight, text) for side, sampled, weight, text in tail
+    ]
 
 
 def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
     """The row of these pieces, whatever stands before and behind them."""
     lead: list[Waiting] | None = None
-    ids: list[int] = []
-    shares: list[Share] = []
+    inner = Encoded()
     waiting: list[Waiting] = []
     scaffold: list[Piece] = []
     for piece in (*pieces, None):
@@ -126,54 +140,71 @@ def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
             continue
         if scaffold:
             found = codec.scaffold.stretch(tuple([one.text for one in scaffold]), codec)
-            waiting += [(owner_of(scaffold[place]), text) for place, text in found.lead]
+            waiting += [_waiting(scaffold[place], text) for place, text in found.lead]
             if found.ids:
                 if lead is None:
                     lead = waiting
                 elif waiting:
-                    _flush(waiting, codec, False, ids, shares)
-                ids += found.ids
+                    _flush(waiting, codec, False, inner)
+                inner.ids += found.ids
                 for one, count in zip(scaffold, found.counts, strict=True):
-                    _count(owner_of(one), count, shares)
-                waiting = [(owner_of(scaffold[place]), text) for place, text in found.tail]
+                    inner.columns.own(count, one.message, one.sampled, one.weight)
+                waiting = [_waiting(scaffold[place], text) for place, text in found.tail]
             scaffold = []
         if piece is not None:
-            waiting.append((owner_of(piece), piece.text))
-    return Row(waiting, (), (), ()) if lead is None else Row(lead, ids, shares, waiting)
+            waiting.append(_waiting(piece, piece.text))
+    return Row(waiting, inner, ()) if lead is None else Row(lead, inner, waiting)
+
+
+def _waiting(piece: Piece, text: str) -> Waiting:
+    return piece.message, piece.sampled, piece.weight, text
 
 
 def _between(first: Filled, second: Filled, codec: Codec) -> Row:
-    """The row between the contents of two skeletons; the messages are 0 and 1, which they are comes with each use."""
+    """The row between the contents of two skeletons; the messages are 0 and 1, which they are comes with each use.
+
+    Text next to no content waits for none.
+    """
     pieces = [*first._replace(message=0).behind(), *second._replace(message=1).before()]
-    lead, ids, shares, tail = row_of(pieces, codec)
-    row = Row(_joined(lead), ids, shares, _joined(tail))
-    first.skeleton.rows[second.skeleton] = row
+    lead, inner, tail = row_of(pieces, codec)
+    lead, tail = _joined(lead), _joined(tail)
+    if inner.ids and lead and first.skeleton.hole is None:
+        before = Encoded()
+        _flush(lead, codec, first.skeleton.at_start, before)
+        before.add(inner)
+        lead, inner = (), before
+    if inner.ids and tail and second.skeleton.hole is None:
+        _flush(tail, codec, False, inner)
+        tail = ()
+    row = first.skeleton.rows[second.skeleton] = Row(lead, inner, tail)
     return row
 
 
 def _joined(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """Neighbouring texts of one owner as one."""
+    """Neighbouring texts of one message, alike in the rest too, as one."""
     found: list[Waiting] = []
-    for owner, text in waiting:
-        if found and found[-1][0] == owner:
-            text = found.pop()[1] + text
-        found.append((owner, text))
+    for one in waiting:
+        message, sampled, weight, text = one
+        if found:
+            before = found[-1]
+            if before[0] == message and before[1] == sampled and before[2] == weight:
+                found[-1] = (message, sampled, weight, before[3] + text)
+                continue
+        found.append(one)
     return found
 
 
-def _flush(
-    waiting: Sequence[Waiting], codec: Codec, first: bool, ids: list[int], shares: list[Share]
-) -> None:
+def _flush(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) -> None:
     """Add the text between two control tokens. first: nothing comes before it."""
     texts = _joined(waiting) if len(waiting) > 1 else waiting
     if len(texts) == 1:
-        owner, text = texts[0]
+        message, sampled, weight, text = texts[0]
         found = codec.plain(text, at_start=first)
-        _count(owner, len(found), shares)
+        out.columns.own(len(found), message, sampled, weight)
     else:
-        whole = "".join([text for _, text in texts])
-        ends = list(accumulate([len(text) for _, text in texts]))
+        whole = "".join([text for _, _, _, text in texts])
+        ends = list(accumulate([len(text) for _, _, _, text in texts]))
         found, counts = codec.plain_counted(whole, ends, at_start=first)
-        for (owner, _), count in zip(texts, counts, strict=True):
-            _count(owner, count, shares)
-    ids += found
+        for (message, sampled, weight, _), count in zip(texts, counts, strict=True):
+            out.columns.own(count, message, sampled, weight)
+    out.ids += found

@@ -37,10 +37,10 @@ class Skeleton:
     """before, behind: the pieces around the content, as of message 0. hole: the piece of the content, if there is one.
 
     opening, closing: the texts of both. guard: the first character of a content that might go on with the prefill, or
-    "". rows: what stands between this content and the one that follows, once encoded.
+    "". rows: what stands between this content and the one that follows, once encoded. at_start: nothing comes before.
     """
 
-    __slots__ = ("before", "behind", "closing", "guard", "hole", "opening", "rows")
+    __slots__ = ("at_start", "before", "behind", "closing", "guard", "hole", "opening", "rows")
 
     def __init__(
         self,
@@ -48,10 +48,12 @@ class Skeleton:
         hole: Piece | None = None,
         behind: Sequence[Piece] = (),
         guard: str = "",
+        *,
+        at_start: bool = False,
     ) -> None:
         self.before, self.hole, self.behind = tuple(before), hole, tuple(behind)
         self.opening, self.closing = text_of(before), text_of(behind)
-        self.guard = guard
+        self.guard, self.at_start = guard, at_start
         self.rows: dict[Skeleton, Row] = {}
 
 
@@ -108,6 +110,7 @@ class Frames:
         self._usable: dict[tuple[bool, bool, bool], dict[str, Opaque]] = {}
         self._known: dict[tuple[Any, ...], Skeleton | None] = {}
         self._head: Skeleton | None = None
+        self._closings: dict[tuple[Any, ...], Skeleton] = {}
         self._ends: dict[tuple[Any, bool], Skeleton] = {}
 
     def usable(self, out: Writer) -> dict[str, Opaque]:
@@ -155,9 +158,21 @@ class Frames:
         skeleton = self._head
         if skeleton is None:
             renderer.parts["head"](renderer, out, fold.PROMPT, None, None)
-            skeleton = self._head = Skeleton((), None, out.pieces)
+            skeleton = self._head = Skeleton((), None, out.pieces, at_start=True)
             out.pieces = []
         return _new(Filled, (skeleton.closing, skeleton, -1, ""))
+
+    def closing(self, pieces: Sequence[Piece]) -> list[Item]:
+        """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""
+        number = pieces[0].message if pieces else -1
+        if any(piece.body or piece.message != number for piece in pieces):
+            return list(pieces)
+        key = tuple([(piece.text, piece.sampled, piece.weight) for piece in pieces])
+        try:
+            skeleton = self._closings[key]
+        except KeyError:
+            skeleton = _keep(self._closings, key, Skeleton((), None, pieces))
+        return [_new(Filled, (skeleton.closing, skeleton, number, ""))]
 
     def end(self, renderer: Renderer, past: Any, prompt: bool) -> Filled:
         """What stands behind the last message."""
