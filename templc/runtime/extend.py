@@ -154,10 +154,10 @@ class _Extension:
     def faithful(self) -> Tokens:
         change = self._change()
         cut_off = "closer" in self.state.pending or self.state.differs is not None
-        pieces = None if change or cut_off else self._pieces()
-        if pieces is None:
+        added = None if change or cut_off else self._added()
+        if added is None:
             raise self._refusal(change or self.node, cut_off)
-        text = text_of(pieces)
+        text = text_of(added)
         changed = changed_ids(self.codec, self.previous, self.previous.text, text)
         if changed:
             raise UnstableExtension(
@@ -165,13 +165,13 @@ class _Extension:
                 keep=len(self.previous) - changed,
                 help='rewind to `keep` tokens, or extend with history="as_sampled"',
             )
-        return self._encoded(pieces)
+        return self._encoded(added)
 
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
         found = self._encoded(self._items())
         state = found.state
         assert isinstance(state, State)
-        if state.apart is None and not self._same(found.text):
+        if state.apart is None and not self._same(found):
             whole = before() + found
             messages = (*messages_of(self.node), *self.turns.messages)
             fresh = fresh_render(self.renderer, messages, self.state.tools, self.codec, self.prompt)
@@ -241,18 +241,20 @@ class _Extension:
             node = node.parent
         return not (self.state.pending or end(self.renderer, self.state))
 
-    def _same(self, text: str) -> bool:
-        """Whether a fresh render surely has the same tokens, found without rendering anew. text: what is added."""
-        if self._change() is not None or "closer" in self.state.pending or self.state.overlap:
-            return False
+    def _same(self, found: Tokens) -> bool:
+        """Whether a fresh render surely has the same tokens, found without rendering anew. found: those added."""
         state = self.state
+        if self._change() is not None or "closer" in state.pending or state.overlap:
+            return False
         # Where nothing was written behind the last message, what was added is what a fresh render adds.
         bare = bool(state.pending) or not (state.prompt or end(self.renderer, state))
         if not (bare and self._alike()):
-            faithful = self._pieces()
-            if faithful is None or text_of(faithful) != text:
+            faithful = self._added()
+            if faithful is None or text_of(faithful) != found.text:
                 return False
-        return not changed_ids(self.codec, self.previous, self.previous.text, text)
+        if found and found[0] in self.codec.controls.ids:  # no merge goes across it
+            return True
+        return not changed_ids(self.codec, self.previous, self.previous.text, found.text)
 
     def _refusal(self, change: Node, cut_off: bool) -> UnstableExtension:
         messages = messages_of(self.node)
@@ -277,8 +279,8 @@ class _Extension:
 
     # what is written
 
-    def _pieces(self) -> list[Piece] | None:
-        """The new pieces, or None where the last message, the finish or the prompt would be rewritten.
+    def _added(self) -> Sequence[Item] | None:
+        """What is new, or None where the last message, the finish or the prompt would be rewritten.
 
         At the end a prefix is enough: what the last message gains by its new future is part of the extension.
         """
@@ -291,9 +293,9 @@ class _Extension:
         else:
             old = tail(renderer, state, self.node)
             out.pieces.extend(emission(renderer, state, self.node, self.joint))
-        self._follow(out)
         if not old:
-            return out.pieces
+            return self._followed(out)
+        self._follow(out)
         return cut(out.pieces, len(old)) if text_of(out.pieces).startswith(old) else None
 
     def _alike(self) -> bool:
@@ -301,7 +303,7 @@ class _Extension:
         reads = self.node.message.role in self.renderer.reads_future
         return not reads or self.joint == self.node.seen
 
-    def _items(self) -> list[Item]:
+    def _items(self) -> Sequence[Item]:
         """What ends the turn that stands last, whatever was written of it, and the new turns."""
         state, renderer = self.state, self.renderer
         out = Writer(state.tools, state.lead)
@@ -310,18 +312,14 @@ class _Extension:
         given = state.overlap
         if state.prompt and self._answered:
             given = fold.end_text(renderer, state.tools, state.lead, state.past)
-        frames = frames_of(renderer, self.codec) if self.previous and not given else None
-        if frames is not None:
-            before = frames.closing(out.pieces)
-            return before + fold.followed(
-                renderer, out, self.turns, self.seen, self.prompt, frames, state.size
-            )
+        if not given:
+            return self._followed(out)
         start = len(out.pieces)
         self._follow(out)
         # What the new turns have in common with what was written is not written twice.
-        if given and text_of(out.pieces[start:]).startswith(given):
+        if text_of(out.pieces[start:]).startswith(given):
             out.pieces[start:] = cut(out.pieces[start:], len(given))
-        return list(out.pieces)
+        return out.pieces
 
     def _close(self, out: Writer) -> None:
         """Write what ends the turn that stands last."""
@@ -332,6 +330,17 @@ class _Extension:
             write_pending(self.renderer, out, empty, ("closer", "trailer"), self.joint)
         if state.pending:
             write_pending(self.renderer, out, self.node, state.pending, self.joint)
+
+    def _followed(self, out: Writer) -> Sequence[Item]:
+        """What was written, the new turns and what stands behind them, as skeletons where that can be."""
+        frames = frames_of(self.renderer, self.codec) if self.previous else None
+        if frames is None:
+            self._follow(out)
+            return out.pieces
+        before, size = frames.closing(out.pieces), self.state.size
+        return before + fold.followed(
+            self.renderer, out, self.turns, self.seen, self.prompt, frames, size
+        )
 
     def _follow(self, out: Writer) -> None:
         """Write the new turns and what stands behind them."""

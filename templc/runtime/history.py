@@ -9,7 +9,7 @@ each turn of a long conversation costs the same at every length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
@@ -34,7 +34,7 @@ class Node:
     past: Any
     seen: Any
     parent: Node | None
-    known: dict[Any, Node | None] = field(default_factory=dict)
+    known: dict[Any, Node | None] | None = None
     text: str | None = None
 
 
@@ -165,7 +165,7 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
     asked: list[tuple[Node, Any]] = []
     found: Node | None = None
     while node is not None and node.seen != future:
-        if future in node.known:
+        if node.known is not None and future in node.known:
             found = node.known[future]
             break
         asked.append((node, future))
@@ -174,6 +174,8 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
     for at, view in reversed(asked):
         if found is None and _differs(renderer, state, at, view):
             found = at
+        if at.known is None:
+            at.known = {}
         at.known[view] = found
     return found
 
