@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,17 +50,26 @@ def result_of(
         other = {**whole, "reasoning_content": ""}
         if again_with(other, None).canonical:
             whole, message = other, {**message, "reasoning_content": ""}
+    later = _Found(partial(_spans, machine, lexer), partial(again_with, whole, ids))
     return Parsed(
         message=message,
         status=_status(machine),
         errors=tuple(_issue(error, lexer) for error in record.errors),
         notes=_notes(machine, lexer, len(turn)),
-        placed=partial(_spans, machine, lexer),
+        placed=later,
         stop=_stop_id(machine, lexer, ids),
         stop_text=record.alphabet.outside(machine.stopped or ""),
         text=record.alphabet.outside(turn[record.mark :]),
-        again=partial(again_with, whole, ids),
+        again=later,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is worked out of a finished machine when somebody asks for it."""
+
+    spans: Callable[[], tuple[ParsedSpan, ...]]
+    again: Callable[[], Again]
 
 
 def message_of(

@@ -49,8 +49,8 @@ def start_of(
     tools: fold.Tools,
 ) -> Start:
     """Where the completion of `prompt` begins; without one, behind the generation prompt after a user message."""
-    known = state if state is not None else getattr(prompt, "state", None)
-    if isinstance(known, State) and known.prompt:
+    known = state_of(prompt, state)
+    if known is not None:
         tail = _prefill(renderer, alphabet, known.past, known.tools)
         return Start(
             known.past, tail, known.tools if tools is None else tools, known.lead, known.calls
@@ -62,6 +62,12 @@ def start_of(
         past = origins(renderer)[0].past
         found = past, _prefill(renderer, alphabet, past, tools)
     return Start(*found, tools)
+
+
+def state_of(prompt: Prompt, state: State | None) -> State | None:
+    """The state that tells where the completion begins, one with a generation prompt at its end."""
+    known = state if state is not None else getattr(prompt, "state", None)
+    return known if isinstance(known, State) and known.prompt else None
 
 
 def _prefill(renderer: Renderer, alphabet: Alphabet, past: Any, tools: fold.Tools) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from templc.runtime.parser.alphabet import STAND_INS, Alphabet
+from templc.runtime.parser.alphabet import PARTS, STAND_INS, Alphabet
 from templc.runtime.parser.finder import Finder, finder_of
 from templc.runtime.parser.grammar import (
     ArgumentCall,
@@ -24,6 +24,7 @@ from templc.runtime.parser.grammar import (
 
 Place = tuple[int, int]
 SOLID = re.compile(r"\S")
+NOTHING = re.compile(r"(?!)")
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Exit:
 
     pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
     others: further shapes that a call may have here. spelled: the core as people see it. ends: finds the first anchor
-    that may end the call, where `walk` reads calls of this shape.
+    that may end the call, where `walk` reads calls of this shape; last: those anchors, if each is one control token.
     """
 
     kind: str
@@ -45,6 +46,20 @@ class Exit:
     others: list[CallShape] = field(default_factory=list)
     spelled: str = ""
     ends: re.Pattern[str] | None = None
+    last: frozenset[str] = frozenset()
+
+
+class Opening(NamedTuple):
+    """An anchor that begins with a control token, taken apart as `walk` has a turn.
+
+    controls: those behind the first. texts: what stands behind each control token, the first one too; behind the last
+    one more may follow. lead: whether it counts only before any text.
+    """
+
+    core: str
+    controls: list[str]
+    texts: list[str]
+    lead: bool
 
 
 @dataclass(slots=True)
@@ -54,7 +69,8 @@ class State:
     lead: exits that count only while nothing but white space was read. late: text behind calls. empty: control
     tokens that lead elsewhere where they stand at the very beginning. gap: a section of
     calls, where text is junk. opener: the anchor that led here, which models repeat. plain: text of a field, and
-    every anchor here begins with a control token.
+    every anchor here begins with a control token. openings: those that do, by it, the longest first. texts: finds the
+    others; lead_texts: also those that count only before text. mixed: one of them has a control token inside.
     """
 
     places: frozenset[Place]
@@ -67,6 +83,10 @@ class State:
     gap: bool = False
     opener: str = ""
     plain: bool = False
+    mixed: bool = False
+    openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict)
+    texts: re.Pattern[str] = NOTHING
+    lead_texts: re.Pattern[str] = NOTHING
     finder: Finder = field(default_factory=lambda: Finder(()))
     lead_finder: Finder = field(default_factory=lambda: Finder(()))
     pres: frozenset[str] = frozenset()
@@ -111,16 +131,37 @@ def finish(state: State, stops: Iterable[str], alphabet: Alphabet) -> None:
     state.plain = sealed and state.name in ("content", "reasoning")
     pres = {way.pre for way in state.exits.values() if way.pre}
     state.pres = frozenset(pre[:size] for pre in pres for size in range(1, len(pre) + 1))
+    _part(state)
     for way in (*state.exits.values(), *state.lead.values()):
-        way.spelled, way.ends = alphabet.outside(way.core), _ends(way, frozenset(stops))
+        way.spelled, ends = alphabet.outside(way.core), _ends(way, frozenset(stops))
+        way.ends = finder_of(ends).regex if ends else None
+        way.last = ends if all(map(STAND_INS.fullmatch, ends)) else frozenset()
 
 
-def _ends(way: Exit, stops: frozenset[str]) -> re.Pattern[str] | None:
+def _part(state: State) -> None:
+    """Anchors that begin with a control token apart from others."""
+    cores = sorted({*state.exits, *state.lead}, key=lambda core: (-len(core), core))
+    texts = [core for core in cores if not STAND_INS.match(core)]
+    state.mixed = any(map(STAND_INS.search, texts))
+    if texts:
+        state.texts = Finder(core for core in texts if core in state.exits).regex
+        state.lead_texts = Finder(texts).regex
+    openings: dict[str, list[Opening]] = {}
+    for core in cores:
+        if core not in texts:
+            first, *rest = PARTS.split(core)[1:]
+            opening = Opening(core, rest[1::2], rest[::2], core not in state.exits)
+            openings.setdefault(first, []).append(opening)
+    state.openings = {first: tuple(found) for first, found in openings.items()}
+
+
+def _ends(way: Exit, stops: frozenset[str]) -> frozenset[str]:
+    """The anchors that may end a call; none where `walk` does not read it."""
     if way.kind != "call" or way.calls is None:
-        return None
+        return frozenset()
     call = way.calls.call
     known = (JsonCall, FieldCall, ArgumentCall, MapCall)
     if not all(isinstance(shape, known) for shape in (call, *way.others)):
-        return None
+        return frozenset()
     sections = (anchor.core for anchor in (way.calls.open, way.calls.close) if anchor)
-    return finder_of(stops.union((call.open.core, call.close.core), sections) - {""}).regex
+    return stops.union((call.open.core, call.close.core), sections) - {""}
