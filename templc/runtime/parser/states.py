@@ -21,6 +21,7 @@ from templc.runtime.parser.grammar import (
     MapCall,
     Strip,
 )
+from templc.runtime.parser.values import usual_beginning
 
 Place = tuple[int, int]
 SOLID = re.compile(r"\S")
@@ -34,6 +35,8 @@ class Exit:
     pre: taken off the text before it. alone: separator that stands there for no text at all. post: what follows.
     others: further shapes that a call may have here. spelled: the core as people see it. ends: finds the first anchor
     that may end the call, where `walk` reads calls of this shape; last: those anchors, if each is one control token.
+    usual: how a call in JSON usually begins, up to its arguments, and what stands behind these. bare: whether only
+    white space of the format stands before the anchor.
     """
 
     kind: str
@@ -47,6 +50,8 @@ class Exit:
     spelled: str = ""
     ends: re.Pattern[str] | None = None
     last: frozenset[str] = frozenset()
+    usual: tuple[re.Pattern[str], str] | None = None
+    bare: bool = False
 
 
 class Opening(NamedTuple):
@@ -70,7 +75,9 @@ class State:
     tokens that lead elsewhere where they stand at the very beginning. gap: a section of
     calls, where text is junk. opener: the anchor that led here, which models repeat. plain: text of a field, and
     every anchor here begins with a control token. openings: those that do, by it, the longest first. texts: finds the
-    others; lead_texts: also those that count only before text. mixed: one of them has a control token inside.
+    others; lead_texts: also those that count only before text. mixed: one of them has a control token inside. sealed:
+    ways by control token, where every anchor begins with one and no other begins with this one. stripped: text loses
+    white space.
     """
 
     places: frozenset[Place]
@@ -84,7 +91,9 @@ class State:
     opener: str = ""
     plain: bool = False
     mixed: bool = False
+    stripped: bool = False
     openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict)
+    sealed: dict[str, Exit] = field(default_factory=dict)
     texts: re.Pattern[str] = NOTHING
     lead_texts: re.Pattern[str] = NOTHING
     finder: Finder = field(default_factory=lambda: Finder(()))
@@ -131,11 +140,17 @@ def finish(state: State, stops: Iterable[str], alphabet: Alphabet) -> None:
     state.plain = sealed and state.name in ("content", "reasoning")
     pres = {way.pre for way in state.exits.values() if way.pre}
     state.pres = frozenset(pre[:size] for pre in pres for size in range(1, len(pre) + 1))
+    state.stripped = state.strip != Strip()
     _part(state)
-    for way in (*state.exits.values(), *state.lead.values()):
+    for core, way in {**state.lead, **state.exits}.items():
         way.spelled, ends = alphabet.outside(way.core), _ends(way, frozenset(stops))
+        way.bare = state.late or core not in state.exits
         way.ends = finder_of(ends).regex if ends else None
         way.last = ends if all(map(STAND_INS.fullmatch, ends)) else frozenset()
+        if way.last and way.calls is not None and isinstance(way.calls.call, JsonCall):
+            call = way.calls.call
+            begins = usual_beginning(call.name, call.arguments, call.open.post)
+            way.usual = begins, "}" + call.close.pre
 
 
 def _part(state: State) -> None:
@@ -153,6 +168,13 @@ def _part(state: State) -> None:
             opening = Opening(core, rest[1::2], rest[::2], core not in state.exits)
             openings.setdefault(first, []).append(opening)
     state.openings = {first: tuple(found) for first, found in openings.items()}
+    ways = {**state.lead, **state.exits}
+    if state.plain:
+        state.sealed = {
+            first: ways[first]
+            for first, found in openings.items()
+            if len(found) == 1 and first in ways and first not in state.empty
+        }
 
 
 def _ends(way: Exit, stops: frozenset[str]) -> frozenset[str]:

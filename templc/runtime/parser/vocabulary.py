@@ -134,8 +134,8 @@ def vocabulary_of(codec: Codec) -> Vocabulary:
 
 def woven(texts: Sequence[str], controls: Sequence[str]) -> str:
     """Texts with the control tokens between them."""
-    if not controls:
-        return texts[0]
+    if len(controls) < 2:
+        return texts[0] + controls[0] + texts[1] if controls else texts[0]
     parts = [""] * (len(texts) + len(controls))
     parts[::2], parts[1::2] = texts, controls
     return "".join(parts)

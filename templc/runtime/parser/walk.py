@@ -14,7 +14,14 @@ from collections.abc import Sequence
 
 from templc.runtime.parser.alphabet import PARTS, STAND_INS, has_stand_ins
 from templc.runtime.parser.calls import BadCall, ReadCall, Reading
-from templc.runtime.parser.grammar import ArgumentCall, CallShape, FieldCall, JsonCall, Strip
+from templc.runtime.parser.grammar import (
+    Anchor,
+    ArgumentCall,
+    CallShape,
+    FieldCall,
+    JsonCall,
+    Strip,
+)
 from templc.runtime.parser.scan import LOOK_AHEAD, argument_edges
 from templc.runtime.parser.states import SOLID, Begin, Exit, State
 from templc.runtime.parser.vocabulary import woven
@@ -57,100 +64,119 @@ class Walk:
         """The way that ends the turn; None where something is not as usual."""
         state, eat, self.reasoned = begin
         while True:
-            found = self._opening(state) if state.plain else self._anchor(state, eat)
-            way = found and self._way(state, eat, *found)
-            if not way:
-                return None
-            eat = way.post
+            at, controls = self._at, self._controls
+            way = state.sealed.get(controls[at]) if at < len(controls) else None
+            if way is None:
+                way = self._anchor(state, eat)
+                if way is None:
+                    return None
+            else:
+                text, self._text, self._at = self._text, self._texts[at + 1], at + 1
+                if not self._taken(state, eat, text, way):
+                    return None
             match way.kind:
                 case "stop":
                     behind = self._text or self._at < len(self._controls)
                     return None if behind or state.gap or state.name != "content" else way
                 case "call":
-                    behind_call = self._called(way) if state.name == "content" else None
-                    if behind_call is None:
+                    close = self._called(way) if state.name == "content" else None
+                    if close is None:
                         return None
-                    eat = behind_call
+                    eat = close.post
                 case "again":
                     return None
+                case _:
+                    eat = way.post
             state = self._states[way.target]
-            self.reasoned = self.reasoned or state.name == "reasoning"
+            if state.name == "reasoning":
+                self.reasoned = True
 
     # anchors
 
-    def _opening(self, state: State, *, lead: bool = True) -> tuple[str, str] | None:
-        """The text before the next control token and the anchor that begins with it; None where none does.
+    def _anchor(self, state: State, eat: str) -> Exit | None:
+        """The way of the next anchor, which may be a text or more than a control token, its text taken.
+
+        None where a control token before it is stray, and where anything else is not as usual.
+        """
+        text, solid, match = self._text, None, None
+        if not state.plain:
+            if state.mixed or state.name not in ("content", "reasoning"):
+                return None
+            at = len(eat) if text.startswith(eat) else 0
+            solid = SOLID.search(text, at)
+            match = state.texts.search(text, at)
+            if solid is not None and state.leads:
+                match = state.lead_texts.match(text, solid.start()) or match
+        if match is None:
+            core = self._opening(state, lead=state.plain or solid is None)
+        else:
+            core = match[0]
+            text, self._text = text[: match.start()], text[match.end() :]
+        if not core or (not text and core[0] in state.empty):
+            return None
+        way = state.exits.get(core)
+        if way is None and not state.gap:
+            way = state.lead.get(core)
+        return way if way is not None and self._taken(state, eat, text, way) else None
+
+    def _opening(self, state: State, *, lead: bool) -> str:
+        """The anchor that begins with the next control token, which is read; empty where none does.
 
         lead: those that count only before any text are among them.
         """
         at, controls = self._at, self._controls
         if at == len(controls):
-            return None
+            return ""
         for core, others, texts, leads in state.openings.get(controls[at], ()):
             end = at + 1 + len(others)
-            if len(core) > 1:
-                behind = self._texts[at + 1 : end + 1]
-                if controls[at + 1 : end] != others or behind[:-1] != texts[:-1]:
-                    continue
-                if len(behind) < len(texts) or not behind[-1].startswith(texts[-1]):
-                    continue
-            if leads and not lead:
+            behind = self._texts[at + 1 : end + 1]
+            if controls[at + 1 : end] != others or behind[:-1] != texts[:-1]:
                 continue
-            before = self._text
-            self._at, self._text = end, self._texts[end].removeprefix(texts[-1])
-            return before, core
-        return None
+            if behind[-1].startswith(texts[-1]) and (lead or not leads):
+                self._at, self._text = end, behind[-1][len(texts[-1]) :]
+                return core
+        return ""
 
-    def _anchor(self, state: State, eat: str) -> tuple[str, str] | None:
-        """The same where anchors may be texts; None where a stray control token stands before the first one."""
-        if state.mixed or state.name not in ("content", "reasoning"):
-            return None
-        text = self._text
-        at = len(eat) if text.startswith(eat) else 0
-        solid = SOLID.search(text, at)
-        match = state.texts.search(text, at)
-        if solid is not None and state.leads:
-            match = state.lead_texts.match(text, solid.start()) or match
-        if match is None:
-            return self._opening(state, lead=solid is None)
-        self._text = text[match.end() :]
-        return text[: match.start()], match[0]
-
-    def _way(self, state: State, eat: str, stretch: str, core: str) -> Exit | None:
-        """The way on from a state, its text taken; None where white space or anything else is not as usual."""
-        if not stretch and core[0] in state.empty:
-            return None
-        way = state.exits.get(core)
+    def _taken(self, state: State, eat: str, stretch: str, way: Exit) -> bool:
+        """Whether what stands before an anchor is as usual: white space where it belongs, a text, which is taken."""
         if state.gap:
-            return way if stretch.startswith(eat) and not stretch[len(eat) :].strip() else None
-        if way is None or state.late:
-            way = way or state.lead.get(core)
-            return way if way is not None and stretch == eat + way.pre else None
+            return stretch.startswith(eat) and not stretch[len(eat) :].strip()
+        pre = way.pre
+        if way.bare:
+            return stretch == eat + pre
         if way.alone is not None and stretch == eat + way.alone:
-            return way
-        size = len(stretch) - len(eat) - len(way.pre)
-        if size < 0 or not (stretch.startswith(eat) and stretch.endswith(way.pre)):
-            return None
+            return True
+        size = len(stretch) - len(eat) - len(pre)
+        if size < 0 or not (stretch.startswith(eat) and stretch.endswith(pre)):
+            return False
         text = stretch[len(eat) : len(eat) + size]
-        if state.name in self.fields or not _kept(state.strip, text):
-            return None
-        self.fields[state.name] = text
-        return way
+        name = state.name
+        if name in self.fields or (state.stripped and not _kept(state.strip, text)):
+            return False
+        self.fields[name] = text
+        return True
 
     # calls
 
-    def _called(self, way: Exit) -> str | None:
-        """Take the call whose opener was read last: the white space to come; None where it is unusual."""
+    def _called(self, way: Exit) -> Anchor | None:
+        """Take the call whose opener was read last: what closes it; None where it is unusual."""
         texts, controls, at = self._texts, self._controls, self._at
         if way.ends is None or way.calls is None:
             return None
         close = way.calls.call.close
         if close.core in way.last:
-            end = next((end for end in range(at, len(controls)) if controls[end] in way.last), -1)
-            if end < 0 or controls[end] != close.core:
+            end = at
+            while end < len(controls) and controls[end] not in way.last:
+                end += 1
+            if end == len(controls) or controls[end] != close.core:
                 return None
-            body = woven((self._text, *texts[at + 1 : end + 1]), controls[at:end])
+            body = self._text
             self._at, self._text = end + 1, texts[end + 1]
+            if end > at:
+                body = woven((body, *texts[at + 1 : end + 1]), controls[at:end])
+            elif way.usual is not None and (usual := self._reading.usual(*way.usual, body)):
+                self.calls.append(usual)
+                return close
         else:
             rest = woven((self._text, *texts[at + 1 :]), controls[at:])
             match = way.ends.search(rest)
@@ -166,7 +192,7 @@ class Walk:
         if not found:
             return None
         self.calls += found
-        return close.post
+        return close
 
     def _read(self, shape: CallShape, body: str) -> list[ReadCall] | None:
         """The calls in a body that ends before the first anchor; None where it has another shape.
