@@ -105,7 +105,7 @@ class TokenLexer:
         """The text of tokens that are whole characters together; None where it takes a closer look."""
         joined = self._vocabulary.joined(self._codec, given)
         parted = None if joined is None else self._spelling.parted(joined)
-        return None if parted is None else woven(*parted)
+        return None if parted is None else woven(parted[0], parted[1])
 
     def _read_all(self) -> None:
         """Work out the texts of the tokens that were read at once."""

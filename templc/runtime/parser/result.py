@@ -82,13 +82,19 @@ def message_of(
     if reasoning or (inline is not None and inline.close in content):
         message["reasoning_content"] = reasoning
     if calls:
-        message["tool_calls"] = [_call(call) for call in calls]
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": call.type,
+                "function": {
+                    "name": call.name,
+                    "arguments": call.arguments,
+                    "raw_arguments": call.raw,
+                },
+            }
+            for call in calls
+        ]
     return message
-
-
-def _call(call: ReadCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments, "raw_arguments": call.raw}
-    return {"id": call.id, "type": call.type, "function": function}
 
 
 def _status(machine: Machine) -> Status:

@@ -25,7 +25,7 @@ from templc.runtime.parser.values import usual_beginning
 
 Place = tuple[int, int]
 SOLID = re.compile(r"\S")
-NOTHING = re.compile(r"(?!)")
+NOTHING = finder_of(frozenset())
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Exit:
     others: further shapes that a call may have here. spelled: the core as people see it. ends: finds the first anchor
     that may end the call, where `walk` reads calls of this shape; last: those anchors, if each is one control token.
     usual: how a call in JSON usually begins, up to its arguments, and what stands behind these. bare: whether only
-    white space of the format stands before the anchor.
+    white space of the format stands before the anchor. free: whether all that stands there is text of a field.
     """
 
     kind: str
@@ -48,10 +48,11 @@ class Exit:
     calls: Calls | None = None
     others: list[CallShape] = field(default_factory=list)
     spelled: str = ""
-    ends: re.Pattern[str] | None = None
+    ends: Finder | None = None
     last: frozenset[str] = frozenset()
     usual: tuple[re.Pattern[str], str] | None = None
     bare: bool = False
+    free: bool = False
 
 
 class Opening(NamedTuple):
@@ -94,10 +95,10 @@ class State:
     stripped: bool = False
     openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict)
     sealed: dict[str, Exit] = field(default_factory=dict)
-    texts: re.Pattern[str] = NOTHING
-    lead_texts: re.Pattern[str] = NOTHING
-    finder: Finder = field(default_factory=lambda: Finder(()))
-    lead_finder: Finder = field(default_factory=lambda: Finder(()))
+    texts: Finder = NOTHING
+    lead_texts: Finder = NOTHING
+    finder: Finder = NOTHING
+    lead_finder: Finder = NOTHING
     pres: frozenset[str] = frozenset()
 
     @property
@@ -134,8 +135,8 @@ def finish(state: State, stops: Iterable[str], alphabet: Alphabet) -> None:
     """Work out what reading needs, once all ways from the state are known."""
     if state.opener and state.name == "reasoning":
         state.lead.setdefault(state.opener, Exit("again", state.opener))
-    state.finder = Finder(state.exits)
-    state.lead_finder = Finder([*state.exits, *state.lead])
+    state.finder = finder_of(frozenset(state.exits))
+    state.lead_finder = finder_of(frozenset((*state.exits, *state.lead)))
     sealed = all(STAND_INS.match(core) for core in (*state.exits, *state.lead))
     state.plain = sealed and state.name in ("content", "reasoning")
     pres = {way.pre for way in state.exits.values() if way.pre}
@@ -145,7 +146,8 @@ def finish(state: State, stops: Iterable[str], alphabet: Alphabet) -> None:
     for core, way in {**state.lead, **state.exits}.items():
         way.spelled, ends = alphabet.outside(way.core), _ends(way, frozenset(stops))
         way.bare = state.late or core not in state.exits
-        way.ends = finder_of(ends).regex if ends else None
+        way.free = not (way.bare or state.gap or state.stripped or way.pre) and way.alone is None
+        way.ends = finder_of(ends) if ends else None
         way.last = ends if all(map(STAND_INS.fullmatch, ends)) else frozenset()
         if way.last and way.calls is not None and isinstance(way.calls.call, JsonCall):
             call = way.calls.call
@@ -159,8 +161,8 @@ def _part(state: State) -> None:
     texts = [core for core in cores if not STAND_INS.match(core)]
     state.mixed = any(map(STAND_INS.search, texts))
     if texts:
-        state.texts = Finder(core for core in texts if core in state.exits).regex
-        state.lead_texts = Finder(texts).regex
+        state.texts = finder_of(frozenset(state.exits).intersection(texts))
+        state.lead_texts = finder_of(frozenset(texts))
     openings: dict[str, list[Opening]] = {}
     for core in cores:
         if core not in texts:

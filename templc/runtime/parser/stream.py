@@ -10,7 +10,7 @@ parsed = parser.finish()
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -49,7 +49,9 @@ def read_whole(
     if codec is None or len(completion) == 0:
         return _read_by(Parser(renderer, codec, *given, accept), completion, finished)
     # Copied, for what is found out later must be of what was given, whatever becomes of the list.
-    ids = tuple(completion) if type(completion) is list else tuple(map(int, completion))
+    ids: tuple[Any, ...] = tuple(
+        completion if type(completion) in (list, tuple) else map(int, completion)
+    )
     prompt, tools, state = given
     state, begins = state_of(prompt, state), None
     if prompt is None or state is not None:

@@ -26,7 +26,7 @@ from templc.runtime.parser.result import message_of
 from templc.runtime.parser.shape import table_for
 from templc.runtime.parser.start import Start, start_of
 from templc.runtime.parser.states import Begin, Table
-from templc.runtime.parser.vocabulary import Vocabulary, vocabulary_of, woven
+from templc.runtime.parser.vocabulary import Vocabulary, vocabulary_of
 from templc.runtime.parser.walk import Walk
 from templc.runtime.tools import parameters_of
 from templc.runtime.writer import Writer
@@ -127,7 +127,7 @@ def usual(
     parted = None if joined is None else plan.spelling.parted(joined)
     if begin is None or parted is None:
         return None
-    texts, controls = parted
+    texts, controls, said = parted
     walk = Walk(plan.states, plan.reading(tools), texts, controls)
     way = walk.stop(begin)
     if way is None:
@@ -136,8 +136,8 @@ def usual(
     if walk.reasoned and renderer.tells_missing_reasoning and not reasoning:
         return None
     message = message_of(renderer, walk.fields.get("content", ""), reasoning, walk.calls)
-    text = woven(texts, [plan.spelling.names[control] for control in controls])
-    return Parsed(message, "ok", (), (), later, int(ids[-1]), way.spelled, text, later)
+    stop = int(ids[-1])
+    return Parsed(message, "ok", (), (), later, stop, way.spelled, "".join(said), later)
 
 
 def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:

@@ -4,7 +4,8 @@ Control tokens are marks among them, a byte that no text has and a number. So id
 control tokens by one look-up, one join and one split.
 
     found = vocabulary_of(codec)
-    found.spelling(alphabet).parted(found.joined(codec, (9707, 151645)))  ->  (["Hello", ""], ["\\ud801"])
+    found.spelling(alphabet).parted(found.joined(codec, (9707, 151645)))
+    ->  (["Hello", ""], ["\\ud801"], ["Hello", "<|im_end|>", ""])
 """
 
 from __future__ import annotations
@@ -25,26 +26,32 @@ MARK, DIGITS = b"\xff", 3
 class Spelling(NamedTuple):
     """Tokens as they stand in a turn, for one set of control tokens that have a fixed character.
 
-    characters: of those, by the number in their mark. names: their own texts, by character. texts: by id, of those and
-    of tokens whose bytes are whole characters by themselves.
+    marked: character and own text of those, by the number in their mark. texts: by id, of those and of tokens whose
+    bytes are whole characters by themselves.
     """
 
-    characters: dict[bytes, str]
-    names: dict[str, str]
+    marked: dict[bytes, tuple[str, str]]
     texts: dict[int, str]
 
-    def parted(self, joined: bytes) -> tuple[list[str], list[str]] | None:
-        """The texts before, between and behind control tokens, and these; None where it takes a closer look."""
+    def parted(self, joined: bytes) -> tuple[list[str], list[str], list[str]] | None:
+        """The texts before, between and behind control tokens, these as characters, and all of it as people see it.
+
+        None where it takes a closer look.
+        """
         first, *others = joined.split(MARK)
-        characters = self.characters
+        marked = self.marked
         try:
-            texts, controls = [first.decode()], []
+            text = first.decode()
+            texts, controls, said = [text], [], [text]
             for part in others:
-                controls.append(characters[part[:DIGITS]])
-                texts.append(part[DIGITS:].decode())
+                character, name = marked[part[:DIGITS]]
+                text = part[DIGITS:].decode()
+                controls.append(character)
+                texts.append(text)
+                said += (name, text)
         except (KeyError, UnicodeDecodeError):
             return None
-        return texts, controls
+        return texts, controls, said
 
 
 class Vocabulary:
@@ -75,8 +82,7 @@ class Vocabulary:
                 text: alphabet.character(text) or text for text in alphabet.known if text in named
             }
             found = self._spellings[alphabet.known] = Spelling(
-                {self._numbers[text]: character for text, character in fixed.items()},
-                {character: text for text, character in fixed.items()},
+                {self._numbers[text]: (character, text) for text, character in fixed.items()},
                 {named[text]: character for text, character in fixed.items()},
             )
         return found
@@ -134,8 +140,8 @@ def vocabulary_of(codec: Codec) -> Vocabulary:
 
 def woven(texts: Sequence[str], controls: Sequence[str]) -> str:
     """Texts with the control tokens between them."""
-    if len(controls) < 2:
-        return texts[0] + controls[0] + texts[1] if controls else texts[0]
+    if not controls:
+        return texts[0]
     parts = [""] * (len(texts) + len(controls))
     parts[::2], parts[1::2] = texts, controls
     return "".join(parts)

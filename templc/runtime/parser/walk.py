@@ -72,7 +72,9 @@ class Walk:
                     return None
             else:
                 text, self._text, self._at = self._text, self._texts[at + 1], at + 1
-                if not self._taken(state, eat, text, way):
+                if way.free and not eat and state.name not in self.fields:
+                    self.fields[state.name] = text
+                elif not self._taken(state, eat, text, way):
                     return None
             match way.kind:
                 case "stop":
@@ -104,9 +106,9 @@ class Walk:
                 return None
             at = len(eat) if text.startswith(eat) else 0
             solid = SOLID.search(text, at)
-            match = state.texts.search(text, at)
+            match = state.texts.regex.search(text, at)
             if solid is not None and state.leads:
-                match = state.lead_texts.match(text, solid.start()) or match
+                match = state.lead_texts.regex.match(text, solid.start()) or match
         if match is None:
             core = self._opening(state, lead=state.plain or solid is None)
         else:
@@ -179,7 +181,7 @@ class Walk:
                 return close
         else:
             rest = woven((self._text, *texts[at + 1 :]), controls[at:])
-            match = way.ends.search(rest)
+            match = way.ends.regex.search(rest)
             if match is None or close.core not in ("", match[0]):
                 return None
             body = rest[: match.start()]
