@@ -51,7 +51,7 @@ def start_of(
     """Where the completion of `prompt` begins; without one, behind the generation prompt after a user message."""
     known = state_of(prompt, state)
     if known is not None:
-        tail = _prefill(renderer, alphabet, known.past, known.tools)
+        tail = _prefill(renderer, alphabet, known.past, known.tools, known.lead)
         return Start(
             known.past, tail, known.tools if tools is None else tools, known.lead, known.calls
         )
@@ -70,10 +70,16 @@ def state_of(prompt: Prompt, state: State | None) -> State | None:
     return known if isinstance(known, State) and known.prompt else None
 
 
-def _prefill(renderer: Renderer, alphabet: Alphabet, past: Any, tools: fold.Tools) -> str:
+def _prefill(
+    renderer: Renderer,
+    alphabet: Alphabet,
+    past: Any,
+    tools: fold.Tools,
+    lead: Message | None = None,
+) -> str:
     if "prefill" not in renderer.parts:
         return ""
-    return alphabet.inside(fold.prefill_text(renderer, past, tools))
+    return alphabet.inside(fold.prefill_text(renderer, past, tools, lead))
 
 
 def _inside(
