@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from templc.runtime.wire import openai_message
 
@@ -59,6 +58,18 @@ class Again(NamedTuple):
     offset: int | None = None
 
 
+class Later(Protocol):
+    """What is worked out when somebody asks for it, for most completions need it never."""
+
+    def spans(self) -> tuple[ParsedSpan, ...]:
+        """Every token in one span."""
+        ...
+
+    def again(self) -> Again:
+        """The message rendered again and compared."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Parsed:
     """The message that a completion says.
@@ -75,19 +86,17 @@ class Parsed:
     status: Status
     errors: tuple[ParseIssue, ...] = ()
     notes: tuple[ParseIssue, ...] = ()
-    placed: tuple[ParsedSpan, ...] | Callable[[], tuple[ParsedSpan, ...]] = field(
-        default=(), repr=False
-    )
+    placed: tuple[ParsedSpan, ...] | Later = field(default=(), repr=False)
     stop: int | None = None
     stop_text: str = ""
     text: str = ""
-    again: Again | Callable[[], Again] = field(default=Again(True), repr=False)
+    again: Again | Later = field(default=Again(True), repr=False)
 
     @property
     def spans(self) -> tuple[ParsedSpan, ...]:
         """Worked out when it is first asked for, like `canonical`."""
         if not isinstance(self.placed, tuple):
-            object.__setattr__(self, "placed", self.placed())
+            object.__setattr__(self, "placed", self.placed.spans())
         assert isinstance(self.placed, tuple)
         return self.placed
 
@@ -101,9 +110,9 @@ class Parsed:
 
     @property
     def compared(self) -> Again:
-        """The message rendered again and compared: when it is first asked for, for most completions need it never."""
+        """The message rendered again and compared."""
         if not isinstance(self.again, Again):
-            object.__setattr__(self, "again", self.again())
+            object.__setattr__(self, "again", self.again.again())
         assert isinstance(self.again, Again)
         return self.again
 

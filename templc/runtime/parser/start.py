@@ -49,9 +49,9 @@ def start_of(
     tools: fold.Tools,
 ) -> Start:
     """Where the completion of `prompt` begins; without one, behind the generation prompt after a user message."""
-    known = state if state is not None else getattr(prompt, "state", None)
-    if isinstance(known, State) and known.prompt:
-        tail = _prefill(renderer, alphabet, known.past, known.tools)
+    known = state_of(prompt, state)
+    if known is not None:
+        tail = _prefill(renderer, alphabet, known.past, known.tools, known.lead)
         return Start(
             known.past, tail, known.tools if tools is None else tools, known.lead, known.calls
         )
@@ -64,10 +64,22 @@ def start_of(
     return Start(*found, tools)
 
 
-def _prefill(renderer: Renderer, alphabet: Alphabet, past: Any, tools: fold.Tools) -> str:
+def state_of(prompt: Prompt, state: State | None) -> State | None:
+    """The state that tells where the completion begins, one with a generation prompt at its end."""
+    known = state if state is not None else getattr(prompt, "state", None)
+    return known if isinstance(known, State) and known.prompt else None
+
+
+def _prefill(
+    renderer: Renderer,
+    alphabet: Alphabet,
+    past: Any,
+    tools: fold.Tools,
+    lead: Message | None = None,
+) -> str:
     if "prefill" not in renderer.parts:
         return ""
-    return alphabet.inside(fold.prefill_text(renderer, past, tools))
+    return alphabet.inside(fold.prefill_text(renderer, past, tools, lead))
 
 
 def _inside(
