@@ -41,12 +41,14 @@ class Encoded:
 class Row(NamedTuple):
     """lead, tail: the text before the first control token and behind the last one. inner: what is between.
 
-    Without a control token all of it is lead, and nothing is inner.
+    Without a control token all of it is lead, and nothing is inner. behind: how many of the inner tokens are of
+    message 1, for a row between the messages 0 and 1; they are the last ones.
     """
 
     lead: Sequence[Waiting]
     inner: Encoded
     tail: Sequence[Waiting]
+    behind: int = 0
 
 
 def encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
@@ -89,14 +91,13 @@ def _add(
     row: Row, waiting: list[Waiting], codec: Codec, at_start: bool, out: Encoded
 ) -> list[Waiting]:
     """Add a row behind the text that waits; the text that waits then."""
-    lead, inner, tail = row
-    waiting += lead
-    if not inner.ids:
+    waiting += row.lead
+    if not row.inner.ids:
         return waiting
     if waiting:
         _flush(waiting, codec, at_start and not out.ids, out)
-    out.add(inner)
-    return list(tail)
+    out.add(row.inner)
+    return list(row.tail)
 
 
 def _add_between(
@@ -109,18 +110,17 @@ def _add_between(
     out: Encoded,
 ) -> list[Waiting]:
     """As `_add`, for a row whose messages 0 and 1 are these two."""
-    lead, inner, tail = row
+    lead, inner, tail, behind = row
     for side, sampled, weight, text in lead:
         waiting.append((second if side else first, sampled, weight, text))
-    ids = inner.ids
+    ids, known = inner.ids, inner.columns
     if not ids:
         return waiting
     if waiting:
         _flush(waiting, codec, at_start and not out.ids, out)
     out.ids += ids
-    known, columns = inner.columns, out.columns
-    later = sum(known.messages)  # those of message 1, which stand behind those of message 0
-    columns.messages += [first] * (len(ids) - later) + [second] * later
+    columns = out.columns
+    columns.messages += [first] * (len(ids) - behind) + [second] * behind
     columns.sampled += known.sampled
     columns.weights += known.weights
     return [
@@ -166,7 +166,7 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     Text next to no content waits for none.
     """
     pieces = [*first._replace(message=0).behind(), *second._replace(message=1).before()]
-    lead, inner, tail = row_of(pieces, codec)
+    lead, inner, tail, _ = row_of(pieces, codec)
     lead, tail = _joined(lead), _joined(tail)
     if inner.ids and lead and first.skeleton.hole is None:
         before = Encoded()
@@ -176,35 +176,46 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     if inner.ids and tail and second.skeleton.hole is None:
         _flush(tail, codec, False, inner)
         tail = ()
-    row = first.skeleton.rows[second.skeleton] = Row(lead, inner, tail)
+    row = Row(lead, inner, tail, sum(inner.columns.messages))
+    first.skeleton.rows[second.skeleton] = row
     return row
 
 
-def _joined(waiting: Sequence[Waiting]) -> list[Waiting]:
+def _joined(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
     """Neighbouring texts of one message, alike in the rest too, as one."""
     found: list[Waiting] = []
+    before: Waiting | None = None
     for one in waiting:
-        message, sampled, weight, text = one
-        if found:
-            before = found[-1]
-            if before[0] == message and before[1] == sampled and before[2] == weight:
-                found[-1] = (message, sampled, weight, before[3] + text)
-                continue
-        found.append(one)
+        if before is not None and before[:3] == one[:3]:
+            before = (*one[:3], before[3] + one[3])
+            found[-1] = before
+        else:
+            found.append(one)
+            before = one
     return found
 
 
 def _flush(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) -> None:
     """Add the text between two control tokens. first: nothing comes before it."""
     texts = _joined(waiting) if len(waiting) > 1 else waiting
+    message, sampled, weight, text = texts[0]
+    columns = out.columns
     if len(texts) == 1:
-        message, sampled, weight, text = texts[0]
         found = codec.plain(text, at_start=first)
-        out.columns.own(len(found), message, sampled, weight)
+        size = len(found)
+        columns.messages += [message] * size
+        columns.sampled += [sampled] * size
+        columns.weights += [weight] * size
     else:
-        whole = "".join([text for _, _, _, text in texts])
-        ends = list(accumulate([len(text) for _, _, _, text in texts]))
-        found, counts = codec.plain_counted(whole, ends, at_start=first)
-        for (message, sampled, weight, _), count in zip(texts, counts, strict=True):
-            out.columns.own(count, message, sampled, weight)
+        found, sizes = codec.plain_counted(*_cut(texts), at_start=first)
+        for (message, sampled, weight, _), size in zip(texts, sizes, strict=True):
+            columns.messages += [message] * size
+            columns.sampled += [sampled] * size
+            columns.weights += [weight] * size
     out.ids += found
+
+
+def _cut(texts: Sequence[Waiting]) -> tuple[str, list[int]]:
+    """The texts as one, and where each ends."""
+    parts = [text for _, _, _, text in texts]
+    return "".join(parts), list(accumulate(map(len, parts)))
