@@ -210,7 +210,8 @@ class _Extension:
                 node = node.parent
             return node
         earlier = self.joint.before(self.node.message)
-        return first_change(self.renderer, self.state, self.node.parent, earlier)
+        frames = frames_of(self.renderer, self.codec)
+        return first_change(self.renderer, self.state, self.node.parent, earlier, frames)
 
     def _grown(self) -> list[Piece] | None:
         """What new system messages add to a head that reads them all; None where they change what was written.

@@ -209,21 +209,17 @@ def followed(
 ) -> list[Item]:
     """Every turn and what stands behind them, as skeletons where they are opaque; `out` has what is fixed."""
     items: list[Item] = []
-    opaque = frames.usable(out)
     number = start
     for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
-        turn = opaque.get(message.role)
-        if turn is not None and (number or not renderer.info.leading or message.role != "system"):
-            filled = frames.filled(renderer, turn, number, message, past, future)
-            if filled is not None:
-                items.append(filled)
-                number += 1
-                continue
-        out.pieces = []
-        write_numbered(renderer, out, number, message, past, future)
-        items += out.pieces
+        turn = frames.turn(renderer, out, number, message, past, future)
+        if turn is not None:
+            items.append(turn)
+        else:
+            out.pieces = []
+            write_numbered(renderer, out, number, message, past, future)
+            items += out.pieces
         number += 1
-    if "prompt" in opaque:
+    if "prompt" in frames.usable(out):
         items.append(frames.end(renderer, turns.pasts[-1], prompt))
     else:
         out.pieces = []

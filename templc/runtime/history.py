@@ -20,6 +20,7 @@ from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+    from templc.runtime.skeleton import Frames
 
 
 @dataclass(slots=True, eq=False)
@@ -160,8 +161,17 @@ def emission(renderer: Renderer, state: State, node: Node, future: Any) -> list[
     return out.pieces
 
 
-def first_change(renderer: Renderer, state: State, node: Node | None, future: Any) -> Node | None:
-    """The first message, up to `node`, that would be written otherwise if `node` saw `future`; None if none would."""
+def first_change(
+    renderer: Renderer,
+    state: State,
+    node: Node | None,
+    future: Any,
+    frames: Frames | None = None,
+) -> Node | None:
+    """The first message, up to `node`, that would be written otherwise if `node` saw `future`; None if none would.
+
+    frames: of the renderer, where there are any; what is opaque need not be written to be compared.
+    """
     asked: list[tuple[Node, Any]] = []
     found: Node | None = None
     while node is not None and node.seen != future:
@@ -172,7 +182,7 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
         future = future.before(node.message)
         node = node.parent
     for at, view in reversed(asked):
-        if found is None and _differs(renderer, state, at, view):
+        if found is None and _differs(renderer, state, at, view, frames):
             found = at
         if at.known is None:
             at.known = {}
@@ -180,9 +190,19 @@ def first_change(renderer: Renderer, state: State, node: Node | None, future: An
     return found
 
 
-def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
+def _differs(
+    renderer: Renderer, state: State, node: Node, future: Any, frames: Frames | None
+) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
+    if frames is not None:
+        out = Writer(state.tools, state.lead)
+        pair = [
+            frames.turn(renderer, out, node.index, node.message, node.past, view)
+            for view in (node.seen, future)
+        ]
+        if None not in pair:
+            return pair[0] != pair[1]
     if node.text is None:
         node.text = text_of(emission(renderer, state, node, node.seen))
     return text_of(emission(renderer, state, node, future)) != node.text

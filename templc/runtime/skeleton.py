@@ -125,7 +125,22 @@ class Frames:
             self._usable[there] = found
         return found
 
-    def filled(
+    def turn(
+        self,
+        renderer: Renderer,
+        out: Writer,
+        number: int,
+        message: Message,
+        past: Any,
+        future: Any,
+    ) -> Filled | None:
+        """The turn of a message; None where its method has to write it. out: what is fixed."""
+        turn = self.usable(out).get(message.role)
+        if turn is None or (not number and renderer.info.leading and message.role == "system"):
+            return None  # the head writes a system message that stands first
+        return self._filled(renderer, turn, number, message, past, future)
+
+    def _filled(
         self,
         renderer: Renderer,
         turn: Opaque,
@@ -134,7 +149,6 @@ class Frames:
         past: Any,
         future: Any,
     ) -> Filled | None:
-        """The turn of a message, its role's being `turn`; None where the turn method has to write it."""
         role, content = message.role, message.content
         if not content or not turn.lacks <= message.absent or message.parts:
             return None

@@ -27,6 +27,7 @@ from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.stream import read_whole
 from templc.runtime.pieces import text_of
+from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Span, Tokens
 from templc.runtime.writer import Writer
 
@@ -279,7 +280,8 @@ class Trajectory:
             return before.apart, before.unchecked
         renderer = self._renderer
         future = renderer.future(prompt=False)
-        change = first_change(renderer, before, node.parent, future.before(node.message))
+        frames = frames_of(renderer, self._codec)
+        change = first_change(renderer, before, node.parent, future.before(node.message), frames)
         if change is not None:
             owners = enumerate(self.tokens.message_index)
             at = next((n for n, owner in owners if owner >= change.index), len(self))
