@@ -197,12 +197,10 @@ def _differs(
         return False
     if frames is not None:
         out = Writer(state.tools, state.lead)
-        pair = [
-            frames.turn(renderer, out, node.index, node.message, node.past, view)
-            for view in (node.seen, future)
-        ]
-        if None not in pair:
-            return pair[0] != pair[1]
+        before = frames.turn(renderer, out, node.index, node.message, node.past, node.seen)
+        now = frames.turn(renderer, out, node.index, node.message, node.past, future)
+        if before is not None and now is not None:
+            return before.text != now.text
     if node.text is None:
         node.text = text_of(emission(renderer, state, node, node.seen))
     return text_of(emission(renderer, state, node, future)) != node.text
