@@ -98,6 +98,11 @@ class State(NamedTuple):
         found = None if self.unchecked is None else self.unchecked.differs()
         return min((at for at in (found, self.apart) if at is not None), default=None)
 
+    def notes(self) -> tuple[str, ...]:
+        """Where the tokens part from a fresh render, in words."""
+        at = self.differs
+        return () if at is None else (f"differs from a fresh render from token {at} on",)
+
     @property
     def size(self) -> int:
         """How many messages have been written."""
