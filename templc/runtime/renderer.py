@@ -10,6 +10,7 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold
@@ -24,6 +25,7 @@ from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, Reader
 from templc.runtime.misplaced import takes_no_options
+from templc.runtime.opaque import Opaque
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
@@ -32,6 +34,7 @@ from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
 from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
+from templc.runtime.skeleton import frames_of
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
@@ -62,6 +65,7 @@ class Renderer:
     turns: ClassVar[dict[str, Part]] = {}
     parts: ClassVar[dict[str, Part]] = {}
     checks: ClassVar[dict[str, Part]] = {}
+    opaque: ClassVar[Mapping[str, Opaque]] = {}
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
@@ -204,8 +208,9 @@ class Renderer:
             return encode(pieces, codec, self.content_specials)
         turns, reader = bound.read(messages, declared)
         prompt = wants_prompt(turns.messages, add_generation_prompt)
-        tokens = encode(fold.whole(bound, turns, declared, prompt), codec, self.content_specials)
-        tokens.state = written(bound, turns, reader, declared, prompt)
+        items = fold.items_of(bound, turns, declared, prompt, frames_of(bound, codec))
+        tokens = encode(items, codec, self.content_specials)
+        tokens.state = partial(written, bound, turns, reader, declared, prompt)
         return tokens
 
     def extend(
