@@ -198,3 +198,20 @@ def test_one_plan_is_for_tools_of_all_kinds() -> None:
         others = [{"type": "function", "function": {"name": "other"}}]
         notes = case.renderer.parse(ids, tools=others, **given).notes
         assert {note.code for note in notes} == {"unknown_tool"}
+
+
+def test_a_call_without_content_is_read_the_short_way_and_needs_no_blank_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = next(cases("qwen3_coder"))
+    call = {"id": "call_0", "function": {"name": "f", "arguments": {"k": "v"}}}
+    completion = case.completion({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert completion is not None
+    wanted = machine_read(case, completion.ids)
+    assert not wanted.notes
+    monkeypatch.setattr(Machine, "feed", refused)
+    parsed = case.renderer.parse(
+        completion.ids, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer
+    )
+    monkeypatch.undo()
+    assert parsed == wanted
