@@ -92,7 +92,7 @@ def _check(
 def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
     found = _encoded(items, codec, at_start)
     spans = partial(_spans_of, items, text, codec, at_start)
-    return Tokens.of(found.ids, found.columns, text=text, spans=spans)
+    return Tokens.of(found.ids, found.runs, text=text, spans=spans)
 
 
 def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
@@ -115,7 +115,7 @@ def _by_cuts(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> Encoded:
     out = Encoded()
     out.ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
     for piece, count in zip(zones.pieces, counts, strict=True):
-        out.columns.own(count, piece.message, piece.sampled, piece.weight)
+        out.runs.append((count, piece.message, piece.sampled, piece.weight))
     return out
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
-from templc.runtime.columns import Alike, AnyColumns, Columns, Joined, flat
+from templc.runtime.columns import Columns, Run
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
@@ -48,7 +48,7 @@ class Tokens(list[int]):
     __slots__ = ("_columns", "_notes", "_spans", "_state", "text")
 
     text: str
-    _columns: AnyColumns
+    _columns: Columns
     _state: object | None
     _notes: tuple[NoteSource, ...]
     _spans: SpanSource | list[Span] | Parts
@@ -66,7 +66,7 @@ class Tokens(list[int]):
         notes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(ids)
-        self._columns = Alike(len(self))
+        self._columns = Columns([(len(self), -1, False, 0.0)])
         for name, column in zip(_NAMES, (weights, sampled, message_index), strict=True):
             if column is not None:
                 setattr(self, name, column)
@@ -79,24 +79,18 @@ class Tokens(list[int]):
     def of(
         cls,
         ids: Iterable[int],
-        columns: AnyColumns,
+        runs: list[Run],
         *,
-        text: str,
+        text: str = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
-        """Tokens with columns that are known to fit."""
+        """Tokens with runs that are known to fit."""
         made = cls.__new__(cls)
         list.__init__(made, ids)
-        made._columns, made._spans, made._state = columns, spans, state
+        made._columns, made._spans, made._state = Columns(runs), spans, state
         made._notes, made.text = (), text
         return made
-
-    def _lists(self) -> Columns:
-        columns = self._columns
-        if not isinstance(columns, Columns):
-            columns = self._columns = flat(columns)
-        return columns
 
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):
@@ -106,29 +100,29 @@ class Tokens(list[int]):
     @property
     def weights(self) -> list[float]:
         """What the loss of each token is multiplied with; 0.0: not trained."""
-        return self._lists().weights
+        return self._columns.weights
 
     @weights.setter
     def weights(self, column: list[float]) -> None:
-        self._lists().weights = self._fitting(column)
+        self._columns.weights = self._fitting(column)
 
     @property
     def sampled(self) -> list[bool]:
         """Whether the model sampled each token."""
-        return self._lists().sampled
+        return self._columns.sampled
 
     @sampled.setter
     def sampled(self, column: list[bool]) -> None:
-        self._lists().sampled = self._fitting(column)
+        self._columns.sampled = self._fitting(column)
 
     @property
     def message_index(self) -> list[int]:
         """The message of each token, -1 for none."""
-        return self._lists().messages
+        return self._columns.messages
 
     @message_index.setter
     def message_index(self, column: list[int]) -> None:
-        self._lists().messages = self._fitting(column)
+        self._columns.messages = self._fitting(column)
 
     @property
     def state(self) -> object | None:
@@ -211,13 +205,14 @@ class Tokens(list[int]):
         ]
         made = cls.of(
             parts[0],
-            Joined(tuple([part._columns for part in parts])),
+            [],
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
             state=parts[-1]._state,
         )
         for part in parts[1:]:
             list.extend(made, part)
+        made._columns = Columns.joined([part._columns for part in parts])
         made._notes = tuple([source for part in parts for source in part._notes])
         return made
 

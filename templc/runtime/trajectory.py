@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Alike
 from templc.runtime.encode import ids_of
 from templc.runtime.errors import OptionError
 from templc.runtime.extend import cut, extension
@@ -255,8 +254,7 @@ class Trajectory:
             *self._parting(node, state, ids, parsed),
         )
         spans = partial(_span, len(ids), size)
-        columns = Alike(len(ids), size, True, 1.0)
-        return Tokens.of(ids, columns, text=text, spans=spans, state=after)
+        return Tokens.of(ids, [(len(ids), size, True, 1.0)], text=text, spans=spans, state=after)
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
