@@ -30,8 +30,13 @@ class Columns:
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """One behind the other."""
-        made = cls([run for part in parts for run in part.runs])
-        for place, name in enumerate(_NAMES, 1):
+        runs: list[Run] = []
+        asked = False
+        for part in parts:
+            runs += part.runs
+            asked = asked or part._asked()
+        made = cls(runs)
+        for place, name in enumerate(_NAMES, 1) if asked else ():
             if any(getattr(part, name) is not None for part in parts):
                 whole: list[Any] = []
                 for part in parts:
@@ -39,6 +44,10 @@ class Columns:
                     whole += _listed(part.runs, place) if known is None else known
                 setattr(made, name, whole)
         return made
+
+    def _asked(self) -> bool:
+        """Whether there is a list."""
+        return not (self._messages is None and self._sampled is None and self._weights is None)
 
     @property
     def messages(self) -> list[int]:

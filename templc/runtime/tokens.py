@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
-from templc.runtime.columns import Columns, Run
+from templc.runtime.columns import Columns
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
@@ -51,6 +50,7 @@ class Tokens(list[int]):
     _columns: Columns
     _state: object | None
     _notes: tuple[NoteSource, ...]
+    # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
     _spans: SpanSource | list[Span] | Parts
 
     def __init__(
@@ -79,16 +79,16 @@ class Tokens(list[int]):
     def of(
         cls,
         ids: Iterable[int],
-        runs: list[Run],
+        columns: Columns,
         *,
         text: str = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
-        """Tokens with runs that are known to fit."""
+        """Tokens with columns that are known to fit."""
         made = cls.__new__(cls)
         list.__init__(made, ids)
-        made._columns, made._spans, made._state = Columns(runs), spans, state
+        made._columns, made._spans, made._state = columns, spans, state
         made._notes, made.text = (), text
         return made
 
@@ -139,17 +139,11 @@ class Tokens(list[int]):
     @property
     def spans(self) -> list[Span]:
         """Neighbouring tokens of one message, field and `sampled` value, in order; worked out when first asked for."""
-        if not isinstance(self._spans, list):
-            self._spans = [
-                _shifted(span, by) for by, part in self._parts(0) for span in _known(part)
-            ]
-        return self._spans
-
-    def _parts(self, start: int) -> Parts:
-        """Where the spans come from, the first token being number `start`."""
-        if isinstance(self._spans, tuple):
-            return tuple([(start + by, part) for by, part in self._spans])
-        return ((start, self._spans),)
+        source = self._spans
+        if type(source) is tuple:
+            source = [_shifted(span, by) for by, part in source for span in _known(part)]
+        self._spans = found = _known(source)  # type: ignore[arg-type]
+        return found
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -197,23 +191,27 @@ class Tokens(list[int]):
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:
         """All of them, one after the other, at least one: the state is that of the last."""
-        starts = accumulate(map(len, parts), initial=0)
-        spans = [
-            place
-            for start, part in zip(starts, parts, strict=False)
-            for place in part._parts(start)
-        ]
+        spans: list[tuple[int, SpanSource | list[Span]]] = []
+        notes: list[NoteSource] = []
+        at = 0
+        for part in parts:
+            source = part._spans
+            if type(source) is tuple:
+                spans += [(at + by, inner) for by, inner in source]
+            else:
+                spans.append((at, source))  # type: ignore[arg-type]
+            notes += part._notes
+            at += len(part)
         made = cls.of(
             parts[0],
-            [],
+            Columns.joined([part._columns for part in parts]),
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
             state=parts[-1]._state,
         )
         for part in parts[1:]:
             list.extend(made, part)
-        made._columns = Columns.joined([part._columns for part in parts])
-        made._notes = tuple([source for part in parts for source in part._notes])
+        made._notes = tuple(notes)
         return made
 
     # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.

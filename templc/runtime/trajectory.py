@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
+from templc.runtime.columns import Columns
 from templc.runtime.encode import ids_of
 from templc.runtime.errors import OptionError
 from templc.runtime.extend import cut, extension
@@ -253,8 +254,8 @@ class Trajectory:
             overlap,
             *self._parting(node, state, ids, parsed),
         )
-        spans = partial(_span, len(ids), size)
-        return Tokens.of(ids, [(len(ids), size, True, 1.0)], text=text, spans=spans, state=after)
+        columns, spans = Columns([(len(ids), size, True, 1.0)]), partial(_span, len(ids), size)
+        return Tokens.of(ids, columns, text=text, spans=spans, state=after)
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
@@ -288,8 +289,8 @@ class Trajectory:
         return None, Sampled(check, before.unchecked)
 
 
-def _span(count: int, message: int) -> list[Span]:
-    return [Span(0, count, message, "completion", True)]
+def _span(size: int, message: int) -> list[Span]:
+    return [Span(0, size, message, "completion", True)]
 
 
 def _apart(
