@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
@@ -21,7 +20,7 @@ from templc.runtime.history import Node, State, chain, emission, first_change, m
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
-from templc.runtime.skeleton import Item, frames_of
+from templc.runtime.skeleton import Frames, Item, frames_of
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -116,7 +115,10 @@ def _sealed(renderer: Renderer, state: State) -> State:
 
 @dataclass(slots=True)
 class _Extension:
-    """New messages read and summarised. `seen`: what each sees; `joint`: what the last old message now sees."""
+    """New messages read and summarised. `seen`: what each sees; `joint`: what the last old message now sees.
+
+    out: has what is fixed. frames: of the renderer, where turns can be filled in.
+    """
 
     renderer: Renderer
     previous: Tokens
@@ -128,6 +130,8 @@ class _Extension:
     reader: Reader
     codec: Codec
     prompt: bool
+    out: Writer
+    frames: Frames | None
 
     @classmethod
     def of(
@@ -147,7 +151,8 @@ class _Extension:
         seen = fold.futures(turns, last)
         joint = seen[0].before(turns.messages[0]) if seen else last
         assert state.node is not None
-        return cls(renderer, previous, state, state.node, turns, seen, joint, reader, codec, wanted)
+        read = (renderer, previous, state, state.node, turns, seen, joint, reader, codec, wanted)
+        return cls(*read, out, frames_of(renderer, codec))
 
     # the two ways
 
@@ -178,7 +183,7 @@ class _Extension:
             if list(whole) != list(fresh):
                 state = found.state = state._replace(apart=common(whole, fresh))
         if state.apart is not None or state.unchecked is not None:
-            found.notes_when_asked(partial(_notes, state))
+            found.notes_when_asked(state.notes)
         return found
 
     def _encoded(self, items: Sequence[Item]) -> Tokens:
@@ -210,8 +215,7 @@ class _Extension:
                 node = node.parent
             return node
         earlier = self.joint.before(self.node.message)
-        frames = frames_of(self.renderer, self.codec)
-        return first_change(self.renderer, self.state, self.node.parent, earlier, frames)
+        return first_change(self.renderer, self.state, self.node.parent, earlier, self.frames)
 
     def _grown(self) -> list[Piece] | None:
         """What new system messages add to a head that reads them all; None where they change what was written.
@@ -285,9 +289,8 @@ class _Extension:
 
         At the end a prefix is enough: what the last message gains by its new future is part of the extension.
         """
-        renderer, state = self.renderer, self.state
-        out = Writer(state.tools, state.lead)
-        out.pieces.extend(self._grown() or ())
+        renderer, state, out = self.renderer, self.state, self.out
+        out.pieces = list(self._grown() or ())
         if self._alike():
             old = "" if state.pending else end(renderer, state)
             write_pending(renderer, out, self.node, state.pending, self.joint)
@@ -306,9 +309,8 @@ class _Extension:
 
     def _items(self) -> Sequence[Item]:
         """What ends the turn that stands last, whatever was written of it, and the new turns."""
-        state, renderer = self.state, self.renderer
-        out = Writer(state.tools, state.lead)
-        out.pieces.extend((None if state.prompt else self._grown()) or ())
+        state, renderer, out = self.state, self.renderer, self.out
+        out.pieces = list((None if state.prompt else self._grown()) or ())
         self._close(out)
         given = state.overlap
         if state.prompt and self._answered:
@@ -334,8 +336,8 @@ class _Extension:
 
     def _followed(self, out: Writer) -> Sequence[Item]:
         """What was written, the new turns and what stands behind them, as skeletons where that can be."""
-        frames = frames_of(self.renderer, self.codec) if self.previous else None
-        if frames is None:
+        frames = self.frames
+        if frames is None or not self.previous:
             self._follow(out)
             return out.pieces
         before, size = frames.closing(out.pieces), self.state.size
@@ -351,11 +353,6 @@ class _Extension:
     @property
     def _answered(self) -> bool:
         return bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
-
-
-def _notes(state: State) -> tuple[str, ...]:
-    at = state.differs
-    return () if at is None else (f"differs from a fresh render from token {at} on",)
 
 
 def tail(renderer: Renderer, state: State, node: Node) -> str:

@@ -98,6 +98,11 @@ class State(NamedTuple):
         found = None if self.unchecked is None else self.unchecked.differs()
         return min((at for at in (found, self.apart) if at is not None), default=None)
 
+    def notes(self) -> tuple[str, ...]:
+        """Where the tokens part from a fresh render, in words."""
+        at = self.differs
+        return () if at is None else (f"differs from a fresh render from token {at} on",)
+
     @property
     def size(self) -> int:
         """How many messages have been written."""
@@ -197,12 +202,10 @@ def _differs(
         return False
     if frames is not None:
         out = Writer(state.tools, state.lead)
-        pair = [
-            frames.turn(renderer, out, node.index, node.message, node.past, view)
-            for view in (node.seen, future)
-        ]
-        if None not in pair:
-            return pair[0] != pair[1]
+        before = frames.turn(renderer, out, node.index, node.message, node.past, node.seen)
+        now = frames.turn(renderer, out, node.index, node.message, node.past, future)
+        if before is not None and now is not None:
+            return before.text != now.text
     if node.text is None:
         node.text = text_of(emission(renderer, state, node, node.seen))
     return text_of(emission(renderer, state, node, future)) != node.text

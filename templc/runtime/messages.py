@@ -76,15 +76,13 @@ _AS_GIVEN: Mapping[str, str] = {}
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
 
-    `as_template`: read like the published template under transformers 5, which ignores unknown keys. `unedited`: the
-    messages are as a completion was read, so sampled arguments say what the decoded ones do.
+    `as_template`: read like the published template under transformers 5, which ignores unknown keys.
     """
 
     rules: MessageRules
     as_template: bool = False
     calls: int = 0
     waiting: Waiting = field(default_factory=Waiting)
-    unedited: bool = False
 
     def read(self, raw: object, index: int) -> Message:
         """The canonical form of message `index`."""
@@ -132,6 +130,38 @@ class Reader:
             absent=_A_RESULT,
         )
 
+    def said(self, message: dict[str, Any], index: int) -> Message:
+        """What `read` makes of a message as a completion was read: its keys and types are known.
+
+        The sampled text of arguments says what the decoded ones do.
+        """
+        rules = self.rules
+        if (
+            self.as_template
+            or rules.content
+            or rules.parts_alone
+            or rules.roles
+            or rules.first_roles
+        ):
+            return self.read(message, index)
+        content, reasoning = message["content"], message.get("reasoning_content")
+        if reasoning is None:
+            content, reasoning = self._split(content)
+        given = message.get("tool_calls")
+        calls: tuple[Call, ...] = ()
+        if given:
+            calls = tuple([self._call(one, unedited=True) for one in given])
+            self._asked(calls, content)
+        lacks = 0b01010 | (0 if given else 0b00100) | (0b10000 if reasoning is None else 0)
+        return Message("assistant", content, reasoning or "", calls, absent=_ABSENT[lacks])
+
+    def _asked(self, calls: Sequence[Call], content: str) -> None:
+        """Remember the calls of a message."""
+        left = tuple([Asked(call.id, call.name, call.number) for call in calls])
+        _, _, _, ids, seen, neighbour = self.waiting
+        ids = (*ids, *[call.id for call in calls])
+        self.waiting = Waiting(left, left, content, ids, seen, neighbour)
+
     def _read(self, raw: Mapping[str, Any], index: int) -> Message:
         rules, role = self.rules, raw.get("role")
         if role not in _USUAL or role in rules.roles or rules.first_roles:
@@ -153,10 +183,7 @@ class Reader:
         if rules.content:
             content = FILTERS[rules.content](content)
         if calls:
-            left = tuple([Asked(call.id, call.name, call.number) for call in calls])
-            _, _, _, ids, seen, neighbour = self.waiting
-            ids = (*ids, *[call.id for call in calls])
-            self.waiting = Waiting(left, left, content, ids, seen, neighbour)
+            self._asked(calls, content)
         call_id, asked = _text(raw, "tool_call_id"), _NOTHING
         if role == "tool":
             call_id, asked = self._answered(call_id)
@@ -256,7 +283,7 @@ class Reader:
         """Whether only the first call of a message is read, and every result is one of it."""
         return self.as_template and self.rules.calls == "first"
 
-    def _call(self, raw: Mapping[str, Any]) -> Call:
+    def _call(self, raw: Mapping[str, Any], *, unedited: bool = False) -> Call:
         function = as_mapping(raw["function"], "tool call") if raw.get("function") else raw
         name = function.get("name")
         if not isinstance(name, str) or not name:
@@ -268,7 +295,7 @@ class Reader:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
         number, self.calls = str(self.calls), self.calls + 1
         arguments, sampled = function.get("arguments"), function.get("raw_arguments")
-        if self.unedited and type(sampled) is Verbatim:
+        if unedited and type(sampled) is Verbatim:
             arguments = sampled
         elif isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)

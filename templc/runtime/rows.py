@@ -167,7 +167,7 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     """
     pieces = [*first._replace(message=0).behind(), *second._replace(message=1).before()]
     lead, inner, tail, _ = row_of(pieces, codec)
-    lead, tail = _joined(lead), _joined(tail)
+    lead, tail = lead and _joined(lead), tail and _joined(tail)
     if inner.ids and lead and first.skeleton.hole is None:
         before = Encoded()
         _flush(lead, codec, first.skeleton.at_start, before)
@@ -183,15 +183,16 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
 
 def _joined(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
     """Neighbouring texts of one message, alike in the rest too, as one."""
+    first, *rest = waiting
+    message, sampled, weight, text = first
     found: list[Waiting] = []
-    before: Waiting | None = None
-    for one in waiting:
-        if before is not None and before[:3] == one[:3]:
-            before = (*one[:3], before[3] + one[3])
-            found[-1] = before
+    for at, was, counts, more in rest:
+        if at == message and was is sampled and counts == weight:
+            text += more
         else:
-            found.append(one)
-            before = one
+            found.append((message, sampled, weight, text))
+            message, sampled, weight, text = at, was, counts, more
+    found.append((message, sampled, weight, text))
     return found
 
 

@@ -178,9 +178,11 @@ class Frames:
 
     def closing(self, pieces: Sequence[Piece]) -> list[Item]:
         """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""
-        number = pieces[0].message if pieces else -1
-        if any(piece.body or piece.message != number for piece in pieces):
-            return list(pieces)
+        number = -1
+        for piece in pieces:
+            if piece.body or piece.message != pieces[0].message:
+                return list(pieces)
+            number = piece.message
         key = tuple([(piece.text, piece.sampled, piece.weight) for piece in pieces])
         try:
             skeleton = self._closings[key]

@@ -233,8 +233,8 @@ class Trajectory:
 
     def _completion(self, ids: list[int], parsed: Parsed, state: State) -> Tokens:
         renderer, size = self._renderer, state.size
-        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting, True)
-        message = reader.read(parsed.message, size)
+        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
+        message = reader.said(parsed.message, size)
         seen = renderer.future(prompt=False, live=True)
         node = Node(message, size, state.past, seen, state.node)
         # What was read is what the ids say, but for bytes that are no text.
