@@ -70,9 +70,10 @@ class Later(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: one is made for each completion, and setting the fields of a frozen one takes four times as long.
+@dataclass(slots=True, eq=False)
 class Parsed:
-    """The message that a completion says.
+    """The message that a completion says, to be read only.
 
     message: OpenAI-style; each tool call keeps the sampled text of its arguments under `function.raw_arguments`
     beside the decoded `function.arguments`. status: the first that applies of truncated, unclosed_reasoning,
@@ -95,10 +96,10 @@ class Parsed:
     @property
     def spans(self) -> tuple[ParsedSpan, ...]:
         """Worked out when it is first asked for, like `canonical`."""
-        if not isinstance(self.placed, tuple):
-            object.__setattr__(self, "placed", self.placed.spans())
-        assert isinstance(self.placed, tuple)
-        return self.placed
+        placed = self.placed  # once, for another thread may be done in between
+        if not isinstance(placed, tuple):
+            placed = self.placed = placed.spans()
+        return placed
 
     @property
     def canonical(self) -> bool:
@@ -111,10 +112,10 @@ class Parsed:
     @property
     def compared(self) -> Again:
         """The message rendered again and compared."""
-        if not isinstance(self.again, Again):
-            object.__setattr__(self, "again", self.again.again())
-        assert isinstance(self.again, Again)
-        return self.again
+        again = self.again
+        if not isinstance(again, Again):
+            again = self.again = again.again()
+        return again
 
     def _all(self) -> tuple[Any, ...]:
         assert self.compared is not None

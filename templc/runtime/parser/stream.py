@@ -49,9 +49,8 @@ def read_whole(
     if codec is None or len(completion) == 0:
         return _read_by(Parser(renderer, codec, *given, accept), completion, finished)
     # Copied, for what is found out later must be of what was given, whatever becomes of the list.
-    ids: tuple[Any, ...] = tuple(
-        completion if type(completion) in (list, tuple) else map(int, completion)
-    )
+    kind = type(completion)
+    ids: Any = tuple(completion if kind is list or kind is tuple else map(int, completion))
     prompt, tools, state = given
     state, begins = state_of(prompt, state), None
     if prompt is None or state is not None:

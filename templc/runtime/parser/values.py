@@ -81,7 +81,8 @@ def usual_members(text: str, begins: re.Pattern[str], end: str) -> tuple[str, An
     begins: see `usual_beginning`. end: what stands behind the other value. None where it is written otherwise.
     """
     match = begins.match(text)
-    if match is None or (len(text) > DEEPEST and text.count("[") + text.count("{") > DEEPEST):
+    # What is nested deeper has as many closing brackets too.
+    if match is None or (len(text) > 2 * DEEPEST and text.count("[") + text.count("{") > DEEPEST):
         return None
     start = match.end()
     try:
