@@ -227,6 +227,63 @@ def test_a_certificate_does_not_hold_for_another_spec() -> None:
     assert recheck(found, written(program("qwen3_instruct"))) != []
 
 
+SMALL = """\
+format: small
+title: A small format
+reference: {note: none is published}
+specials: ["<|im_end|>"]
+stop: ["<|im_end|>"]
+roles:
+  user: "<${content}>"
+  assistant:
+    opener: "A"
+    BODY
+    closer: "<|im_end|>"
+"""
+
+
+def small(body: str) -> Program:
+    return compile_source(Source("small.yaml", SMALL.replace("BODY", body))).checked()
+
+
+def claim(found: Program, after: str, then: str) -> dict[str, Any]:
+    """What a certificate without an invariant claims of a cell of a small format."""
+    return {
+        "version": 2,
+        "format": "small",
+        "options": {"as_template": False},
+        "tools": False,
+        "past": ["first"],
+        "future": [fact.name for fact in found.future],
+        "facts": {},
+        "pasts": {"0": [], "1": []},
+        "cells": [{"after": after, "then": then}],
+    }
+
+
+PREFILLED = 'prefill: "x"\n    body: {when: live, then: '
+FOR_A_CALL = (
+    'body: [{when: "some(call: FACT)", then: "!"}, {each: call in calls, do: "${call.name}"}]'
+)
+
+
+def test_a_sampled_text_that_may_begin_with_what_the_prompt_holds_is_not_taken_to_be_kept() -> None:
+    """For the content "xb" the model adds "b" to "Ax", and the finished turn is "Axxb"."""
+    kept = small(PREFILLED + '"y", else: "xy"}')
+    assert recheck(kept, claim(kept, "completion", "user")) == []
+    lost = small(PREFILLED + '"${content}", else: "x${content}"}')
+    said = recheck(lost, claim(lost, "completion", "user"))
+    assert said == ["completion, user: text at the joint is not kept"]
+
+
+def test_no_fact_hides_in_a_question_about_calls() -> None:
+    """That is one question, whose answer is the same whatever a message sees of the future."""
+    kept, hidden = (small(FOR_A_CALL.replace("FACT", fact)) for fact in ("call.id", "last"))
+    assert recheck(kept, claim(kept, "assistant", "user")) == []
+    (said,) = recheck(hidden, claim(hidden, "assistant", "user"))
+    assert "last cannot be known here" in said
+
+
 def test_options_are_part_of_the_certificate() -> None:
     data = certificate(prove(program("glm4_7"), {"clear_thinking": False}))
     assert recheck(program("glm4_7"), data) == []

@@ -137,7 +137,8 @@ def test_what_breaks_for_some_contents_needs_samples() -> None:
 def test_a_condition_of_nothing_or_of_what_is_not_known_is_rejected() -> None:
     data = written(program("qwq"))
     cell = data["conditions"][0]
-    for terms in ([[]], [[[1, "moon"]]], [[[0, "moon"]]], []):
+    wrong: list[Any] = [[[]], [[[1, "moon"]]], [[[0, "moon"]]], []]
+    for terms in wrong:
         claim = {**data, "conditions": [{**cell, "terms": terms}]}
         assert recheck_conditions(program("qwq"), claim) != []
 

@@ -2,10 +2,10 @@
 
     data = certificate(prove(program))      plain data, ready for JSON
 
-The proof is an invariant of all stable cells: `pasts` are the reachable past states, closed under every accepted
-message, each with the pairs of views, old and new, that a message behind it can have where a conversation goes on.
-They are closed under every message that can stand before, and each message writes the same under both views. States
-are strings of 0 and 1, one digit for each fact as listed; `facts` are those that the program does not list itself.
+The proof is one invariant of all stable cells: `pasts` are the reachable past states, closed under every accepted
+message, and with each the pairs of views, old and new, that the message before such a place may have. These are closed
+under every message that can stand there, and each is written alike under both views. States are strings of 0 and 1,
+one digit for each fact as listed; `facts` are those that the program does not list itself.
 
 A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
 is exact: neither too lax nor too strict. `samples` are messages that it needs for the second. A witness is the

@@ -2,18 +2,20 @@
 
     recheck(program, certificate(stability)) == []          complaints, none for a certificate that holds
 
-A cell claims: where a conversation that ends with `after` goes on with `then`, its text begins the new text. A past is
-the set of the facts about earlier messages that are true at a message, a view that of the facts about later ones. The
-certificate lists `pasts`, and an `invariant` of triples: a past, an old view, a new view. It holds if, at each past,
+A cell claims: where a conversation that ends with `after` goes on with `then`, its text begins the new text. At a
+place in a conversation the *past* is the set of the facts about earlier messages that are true there, and the *view*
+that of the facts about later ones, for the message before it. A certificate lists pasts, and with each the pairs of
+views that this message may have: in the old conversation and in the new one. It is an invariant, since it holds only if
 
-- what any message makes of it is listed; the first one is, too, so these are all that there are (`anywhere`);
-- at the end of each cell, what is written from the last message on begins what is written there anew, and what the
-  message before it sees is the same as it was, or a triple says how it changed (`joint`);
-- a message that sees what a triple says is written alike under both views, and so on before it (`anywhere`).
+- the past of the start is listed, and so is the past behind every message that is accepted at one (`anywhere`);
+- at the end of a cell the text from the last message on begins what is written there anew, and the message before
+  that sees the same as it did, or a pair that is listed (`joint`);
+- a message before a listed past is written alike under each of its pairs, and the one before that sees the same under
+  both, or again a pair that is listed (`anywhere`).
 
-So no message before the last is written otherwise: by induction, from the end of any conversation to its start. What a
-message holds is not known: each question about it is answered both ways, and a text that it writes is a sign, which is
-a character of a private plane. The same text is the same sign, so texts that are alike are alike for all contents.
+So no message but the last is written otherwise: by induction from the end of any conversation to its start. What a
+message holds is not known: each question about it is answered both ways, and whatever it writes is a sign, one
+character of a private plane for a text. The same text is the same sign, so what is alike is alike for all contents.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ def once(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Check:
-    """One certificate and its program. `said`: the answers so far; `script`: those to give; `todo`: other scripts."""
+    """One certificate and its program. `pairs`: those of each past.
+
+    `said`: the answers so far; `script`: those to give, then yes; `todo`: other scripts; `trace`: what was asked when.
+    """
 
     def __init__(self, program: ops.Program, data: Mapping[str, Any]) -> None:
         self.program, self.data = program, data
@@ -174,7 +179,7 @@ class Check:
         return old[at:], new[at:]
 
     def sampled(self, m: Message, behind: Message, now: State) -> str | None:
-        """What a model adds to the prompt; None: it cannot write what only the opener does, such as a name."""
+        """What a model adds to the prompt, which holds a part of some turns; None: it cannot write what openers do."""
         opened = ops.values_written(self.block("assistant.opener", m.role)[0])
         if any(self.holds(Test("truth", one), m) for one in opened if one.ref.scope == "message"):
             return None
@@ -211,7 +216,7 @@ class Check:
         return self.written(self.block(name, m.role)[0], m, view)
 
     def written(self, block: ops.Ops, m: Message, view: State) -> str:
-        """A text with a sign for each text of a message that is not empty, and for each loop."""
+        """A text with a sign for each text of a message that is not empty, and for each loop, empty or not."""
         found = ""
         for op in block:
             match op:
@@ -224,6 +229,7 @@ class Check:
         return found
 
     def part(self, part: ops.Text | ops.Body, m: Message) -> str:
+        """Text of the format as it is; a character of the private plane has a sign too, lest it be taken for one."""
         if isinstance(part, ops.Body) and self.holds(Test("truth", part.value), m):
             return self.sign(m if part.value.ref.scope == "message" else "", part.value)
         text = part.text if isinstance(part, ops.Text) else part.default or ""
@@ -233,6 +239,7 @@ class Check:
         return self.signs.setdefault(unknown, chr(ord(PRIVATE) + len(self.signs)))
 
     def end(self, prompt: bool, live: bool = False) -> State:
+        """What the last message sees: behind it a prompt or nothing; `live`: the model is writing it."""
         true = {"last": True, "end": not prompt, "live": live}
         return frozenset(fact for fact in self.future if true.get(fact.time))
 
@@ -259,10 +266,11 @@ class Check:
         return expr.truth(cond, lambda term: self.answer(term, m, view))
 
     def answer(self, term: Any, m: Message, view: State | None) -> bool:
-        if isinstance(term, Fact):
-            if term not in (self.past if view is None else (*self.past, *self.future)):
-                raise ValueError(f"{term.name} cannot be known here")
-            return term in m.past or term in (view or ())
+        """A fact is known; all else is asked, also a question about calls, in which no fact may hide."""
+        for fact in (leaf for leaf in expr.leaves(term) if isinstance(leaf, Fact)):
+            if fact != term or fact not in (self.past if view is None else self.past + self.future):
+                raise ValueError(f"{fact.name} cannot be known here")
+            return fact in m.past or fact in (view or ())
         lead = isinstance(term, Test | expr.Counted) and term.value.ref.scope == "lead"
         return self.ask("" if lead else m.name, term)
 

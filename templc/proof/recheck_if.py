@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
 
 def recheck_conditions(program: Program, data: Mapping[str, Any]) -> list[str]:
-    """Every way in which a certified condition is too lax or too strict."""
+    """Every way in which a certified condition is too lax or too strict, where `recheck` finds the pasts complete."""
     if not data.get("conditions"):
         return []
     return list(dict.fromkeys(_Conditions(program, data).found()))
@@ -95,7 +95,7 @@ class _Conditions(Risks):
     def way(
         self, past: State, roles: list[str], after: str, end: State, terms: list[Any]
     ) -> Iterator[str]:
-        self.meant = set()
+        self.meant, self.unsure = set(), False
         for changes, left, more, messages, *views in self.ending(past, roles, after, end):
             pair = tuple(self.before(messages[0], view) for view in views)
             self.strict = True
@@ -103,7 +103,8 @@ class _Conditions(Risks):
             self.strict = False
             shown = changes or (bool(left) and self.shown(roles, left, more))
             told = frozenset(one for one in self.said.items() if one[0] in self.meant)
-            kept, some = not changes and not left, tuple(one for one in held if one)
+            kept = not (changes or left or self.unsure)
+            some = tuple(one for one in held if one)
             self.ways[Way(kept, shown, pair, some, told)] = None
         yield from ()
 

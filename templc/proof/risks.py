@@ -24,13 +24,15 @@ CALLS = Test("truth", Value(Ref("message", "calls")))
 class Risks(Sensible):
     """`seen_pairs`: every pair that a message can have. `meant`: what conditions ask, and which texts are empty.
 
-    All else is chance: whether two texts are alike; `strict`: nothing is. `holes`: whose text a sign is.
+    All else is chance: whether two texts are alike; `strict`: nothing is. `holes`: whose text a sign is. `unsure`: what
+    a model adds to a prompt hangs on contents.
     """
 
     seen_pairs: dict[Pair, None]
     meant: set[Any]
     holes: dict[str, tuple[Message, Value, str]]
     strict = False
+    unsure = False
 
     def ask(self, name: str, question: Any) -> bool:
         if self.strict or not isinstance(question, frozenset | tuple):
@@ -86,8 +88,8 @@ class Risks(Sensible):
     def sampled(self, m: Message, behind: Message, now: State) -> str | None:
         """What may begin with what the prompt holds is taken not to: for some contents it does not."""
         found = super().sampled(m, behind, now)
-        unsure = found == self.sign("may begin with what the prompt holds")
-        return self.text("sampled", m, self.end(False, True)) if unsure else found
+        self.unsure = found == self.sign("may begin with what the prompt holds")
+        return self.text("sampled", m, self.end(False, True)) if self.unsure else found
 
     def turns(self, m: Message, *views: State) -> tuple[str, ...]:
         """What the last message writes is the same where it is not sure to differ."""

@@ -32,7 +32,10 @@ def imports(*modules: ModuleType) -> set[str]:
         assert not isinstance(node, ast.Import) or "templc" not in {one.name for one in node.names}
         if isinstance(node, ast.ImportFrom):
             assert node.module and not node.level
-            whole = node.module in ("templc", "templc.ir", "templc.model", "templc.proof")
+            whole = node.module in {
+                "templc",
+                *(f"templc.{part}" for part in ("ir", "model", "proof", "runtime")),
+            }
             names = (f"{node.module}.{one.name}" for one in node.names)
             found |= {*names} if whole else {node.module}
     return {name for name in found if name.startswith("templc")}
