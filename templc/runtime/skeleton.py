@@ -237,6 +237,13 @@ def _guard(renderer: Renderer, before: Sequence[Piece], past: Any) -> str:
 
 def frames_of(renderer: Renderer, codec: Codec) -> Frames | None:
     """The frames of a renderer; None where control tokens hang on the text around them, or may be spelled in it."""
+    known = renderer.frames
+    if known is None or known[0] is not codec:
+        known = renderer.frames = codec, _frames(renderer, codec)
+    return known[1]
+
+
+def _frames(renderer: Renderer, codec: Codec) -> Frames | None:
     if not renderer.opaque or renderer.content_specials != "text" or codec.controls.flagged:
         return None
     known = codec.scaffold.frames
