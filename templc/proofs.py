@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -75,10 +76,23 @@ def prover_digest() -> str:
 
 
 def complaints(program: Program, text: str) -> list[str]:
-    """What the independent checker finds wrong with a stored proof; empty for a valid one."""
+    """What the independent checkers find wrong with a stored proof; empty for a valid one."""
     data = json.loads(text)
-    if data.get("certificate") is None:
+    found = data.get("certificate")
+    if found is None:
         proved = [cell for cell in data["cells"] if cell["verdict"] == "stable"]
         return ["cells are called stable without a certificate"] if proved else []
-    found = data["certificate"]
-    return recheck(program, found) or recheck_conditions(program, found)
+    wrong = list(_uncertified(data, found))
+    return wrong or recheck(program, found) or recheck_conditions(program, found)
+
+
+def _uncertified(data: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
+    """What a stored table says that its certificate does not claim."""
+    if any(data[name] != found.get(name) for name in ("format", "options", "tools")):
+        yield "the certificate is for another table"
+    claims = {"stable": "cells", "refused": "cells", "stable if": "conditions"}
+    for cell in data["cells"]:
+        claimed = found.get(claims.get(cell["verdict"], ""), ())
+        place = {name: cell[name] for name in ("after", "then")}
+        if cell["verdict"] in claims and not any(place.items() <= one.items() for one in claimed):
+            yield f"{cell['after']}, {cell['then']}: called {cell['verdict']} without a certificate"

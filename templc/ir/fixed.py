@@ -21,6 +21,8 @@ from templc.model.expr import Cond, Const
 
 _UNKNOWN = object()
 _OF_ASSISTANT = ("reasoning", "calls")
+_CALLS = expr.Test("truth", expr.Value(expr.Ref("message", "calls")))
+_CALLED = expr.Fact("earlier", _CALLS, None, "earlier_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,11 @@ class Fixed:
         value = self._value(part.value, role)
         return part if value is _UNKNOWN else Text(str(value or part.default or ""))
 
-    def cond(self, cond: Cond, role: str) -> Cond:
-        """The condition as it stands for a message of this role; predicates are written out."""
+    def cond(self, cond: Cond | None, role: str) -> Cond:
+        """The condition as it stands for a message of this role; predicates are written out; none always holds."""
         match cond:
+            case None:
+                return Const(True)
             case expr.Const() | expr.Fact() | expr.Counted():
                 return cond
             case expr.Predicate(term=term):
@@ -113,7 +117,7 @@ class Fixed:
         if test.kind == "is" and test.argument is None:
             return self._unset(test, role)
         value = self._value(test.value, role)
-        return test if value is _UNKNOWN else Const(passes(test, value))
+        return _of_caller(test) if value is _UNKNOWN else Const(passes(test, value))
 
     def _unset(self, test: expr.Test, role: str) -> Cond:
         """A message may leave any field out; there is nothing to leave out where there is no message."""
@@ -144,3 +148,15 @@ class Fixed:
         for use in value.filters if found is not _UNKNOWN else ():
             found = FUNCTIONS[use.name](found, use.argument or "")
         return found
+
+
+def _of_caller(test: expr.Test) -> Cond:
+    """A test on what a tool result takes over from its caller, as one on earlier messages; any other as it is."""
+    match test.value.ref:
+        case expr.Ref("message", "answered"):
+            return expr.And((_CALLED, test))
+        case expr.Ref("message", "caller_content"):
+            own = expr.Value(expr.Ref("message", "content"), test.value.filters)
+            asked = expr.Test(test.kind, own, test.argument)
+            return expr.Fact("previous", asked, _CALLS, "caller_content")
+    return test

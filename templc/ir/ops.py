@@ -71,6 +71,8 @@ class Each:
     ordered: bool = False
 
 
+FIRST = Fact("first", None, None, "first")
+
 Op = Write | When | Each
 Ops = tuple[Op, ...]
 
@@ -171,6 +173,19 @@ class Program:
         yield "prompt", self.prompt
         yield "finish", self.finish
 
+    def block(self, name: str, role: str = "") -> Ops:
+        """A block by its name; `turn` is all that a message of a role writes, `sampled` what of it the model writes."""
+        found, turn = dict(self.blocks()), self.assistant
+        if name == "sampled":
+            return (*turn.body, *turn.closer)
+        if name != "turn":
+            return found[name]
+        if role == "assistant":
+            return (*turn.opener, *turn.body, *turn.closer, *turn.trailer)
+        # The head writes a system message that leads.
+        leads = self.leading and role == "system"
+        return (When(FIRST, (), found[role], self.span),) if leads else found[role]
+
 
 def tells_missing(program: Program, name: str) -> bool:
     """Whether a turn may be written otherwise where a field of its message is missing than where it is empty."""
@@ -206,3 +221,23 @@ def conditions(ops: Ops) -> Iterator[tuple[Cond, Span]]:
     for op in walk(ops):
         if isinstance(op, When):
             yield op.cond, op.span
+
+
+def values_written(ops: Ops) -> list[Value]:
+    """The values that a block writes, in writing order."""
+    parts = (part for op in walk(ops) if isinstance(op, Write) for part in op.parts)
+    return [part.value for part in parts if isinstance(part, Body)]
+
+
+def systems_read(ops: Ops) -> list[When | Each]:
+    """What walks the system messages of a conversation, or asks whether there is one."""
+    found = [op for op in walk(ops) if not isinstance(op, Write)]
+    return [
+        op for op in found if (op.asks_systems if isinstance(op, When) else op.over == "systems")
+    ]
+
+
+def facts_read(ops: Ops) -> frozenset[Fact]:
+    """The facts that the conditions of a block read."""
+    read = (leaf for cond, _ in conditions(ops) for leaf in leaves(cond))
+    return frozenset(leaf for leaf in read if isinstance(leaf, Fact))

@@ -7,6 +7,7 @@ A condition reads *self* values (this message), *fixed* ones (options, tools, th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -194,3 +195,17 @@ def leaves(cond: Cond) -> list[Cond]:
     """Every term of a condition that is not an `and`, `or`, `not` or quantifier, in reading order."""
     below = children(cond)
     return [leaf for child in below for leaf in leaves(child)] if below else [cond]
+
+
+def truth(cond: Cond, term: Callable[[Cond], bool]) -> bool:
+    """The truth of a condition by that of its terms; those of a quantifier are its own business."""
+    match cond:
+        case Const(value):
+            return value
+        case Not(inner):
+            return not truth(inner, term)
+        case And(terms):
+            return all(truth(one, term) for one in terms)
+        case Or(terms):
+            return any(truth(one, term) for one in terms)
+    return term(cond)

@@ -2,9 +2,10 @@
 
     data = certificate(prove(program))      plain data, ready for JSON
 
-The proof of a cell is an invariant: triples (past, old view, new view) that hold where the conversation goes on,
-closed under every message that can stand before, with equal emissions at each. `pasts` are the reachable past
-states, closed under every accepted message. States are strings of 0 and 1, one digit for each fact as listed.
+The proof is one invariant of all stable cells: `pasts` are the reachable past states, closed under every accepted
+message, and with each the pairs of views, old and new, that the message before such a place may have. These are closed
+under every message that can stand there, and each is written alike under both views. States are strings of 0 and 1,
+one digit for each fact as listed; `facts` are those that the program does not list itself.
 
 A condition of a `stable if` cell is written as literals, from which `recheck_if` decides by a walk of its own that it
 is exact: neither too lax nor too strict. `samples` are messages that it needs for the second. A witness is the
@@ -19,21 +20,22 @@ from functools import lru_cache
 from typing import Any
 
 from templc.ir.interpret import message_rules
+from templc.model.coded import coded
 from templc.model.expr import Test, Value
 from templc.model.spec import MessageRules
 from templc.proof import representatives
 from templc.proof.classes import MessageClass, roles_of, settings_read
 from templc.proof.joint import COMPLETION, END, Place
-from templc.proof.machine import Machine, State
+from templc.proof.machine import FIRST, Machine, State
 from templc.proof.stability import Stability
 from templc.proof.values import Atom, Settings, holds, value_of
 
-VERSION = 1
+VERSION = 2
 Triple = tuple[State, State, State]
 
 
 def certificate(stability: Stability) -> dict[str, Any]:
-    """The certificate of a table: settings, the names of the state bits, and an invariant for each stable cell."""
+    """The certificate of a table: settings, the names of the state bits, the stable cells, and an invariant of them."""
     machine, program = stability.machine, stability.program
     pasts = stability.walk.alphabet.pasts
     into: dict[State, list[tuple[State, MessageClass]]] = {}
@@ -41,8 +43,12 @@ def certificate(stability: Stability) -> dict[str, Any]:
         for one in machine.classes:
             if machine.admits(past, one):
                 into.setdefault(machine.after(past, one), []).append((past, one))
-    cells = [cell.place for cell in stability.cells if cell.verdict in ("stable", "refused")]
+    places = [cell.place for cell in stability.cells if cell.verdict in ("stable", "refused")]
     conditions = list(_conditions(stability))
+    size, own = len(machine.past_facts), {FIRST, *program.past}
+    pairs: dict[str, set[str]] = {digits(past[:size]): set() for past in pasts}
+    for past, old, new in (one for place in places for one in _invariant(stability, place, into)):
+        pairs[digits(past[:size])].add(f"{digits(old)}/{digits(new)}")
     return {
         "version": VERSION,
         "format": program.format,
@@ -50,15 +56,13 @@ def certificate(stability: Stability) -> dict[str, Any]:
         "tools": machine.settings.tools,
         "past": [fact.name for fact in machine.past_facts],
         "future": [fact.name for fact in machine.future_facts],
-        "pasts": sorted({digits(past[: len(machine.past_facts)]) for past in pasts}),
-        "cells": [
-            {
-                "after": place.after,
-                "then": place.then,
-                "invariant": sorted(_written(machine, _invariant(stability, place, into))),
-            }
-            for place in cells
-        ],
+        "facts": {
+            fact.name: coded((fact.time, fact.term, fact.among))
+            for fact in machine.past_facts
+            if fact not in own
+        },
+        "pasts": {past: sorted(pairs[past]) for past in sorted(pairs)},
+        "cells": [{"after": place.after, "then": place.then} for place in places],
         "conditions": conditions,
         "samples": list(_samples(machine)) if conditions else [],
     }
@@ -118,11 +122,6 @@ def _samples_of(
             caller = [representatives.caller(message.caller_content)] if answers else []
             found[key] = (bits, json.dumps([*caller, raw], ensure_ascii=False))
     return tuple(found.values())
-
-
-def _written(machine: Machine, triples: set[Triple]) -> set[str]:
-    size = len(machine.past_facts)
-    return {"/".join(map(digits, (past[:size], old, new))) for past, old, new in triples}
 
 
 def digits(state: State) -> str:

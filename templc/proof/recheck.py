@@ -1,229 +1,281 @@
-"""Checks a certificate against a program. It shares no code with the prover and lists no classes: it asks.
+"""Checks the certificate of the stable cells of a program, and shares no code with the prover.
 
     recheck(program, certificate(stability)) == []          complaints, none for a certificate that holds
 
-Whatever is read of a message is a question, and each check is made for every way to answer. So it holds for all
-messages; answers that no message could give only make the checker stricter. What is written is a string in which one
-character of a private plane stands for a text that is not known.
+A cell claims: where a conversation that ends with `after` goes on with `then`, its text begins the new text. At a
+place in a conversation the *past* is the set of the facts about earlier messages that are true there, and the *view*
+that of the facts about later ones, for the message before it. A certificate lists pasts, and with each the pairs of
+views that this message may have: in the old conversation and in the new one. It is an invariant, since it holds only if
+
+- the past of the start is listed, and so is the past behind every message that is accepted at one (`anywhere`);
+- at the end of a cell the text from the last message on begins what is written there anew, and the message before
+  that sees the same as it did, or a pair that is listed (`joint`);
+- a message before a listed past is written alike under each of its pairs, and the one before that sees the same under
+  both, or again a pair that is listed (`anywhere`).
+
+So no message but the last is written otherwise: by induction from the end of any conversation to its start. What a
+message holds is not known: each question about it is answered both ways, and whatever it writes is a sign, one
+character of a private plane for a text. The same text is the same sign, so what is alike is alike for all contents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache, partial
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product, takewhile
+from typing import Any, NamedTuple
 
-from templc.ir.fixed import Fixed
-from templc.ir.ops import Body, Ops, Program, When, Write, walk
-from templc.model import expr
-from templc.model.expr import LOOPED, Fact, Test
-from templc.proof.asking import PRIVATE, Say
-from templc.proof.outside import CALLS, FIRST, Outside
+from templc.ir import fixed, ops
+from templc.model import coded, expr
+from templc.model.expr import Fact, Test
+
+PRIVATE = "\U000f0000"
+PROMPTED = ("prompt", "completion")
+SYSTEM = Fact("earlier", expr.RoleIs("system"), None, "earlier_system")
+State = frozenset[Fact]
 
 
-def recheck(program: Program, data: Mapping[str, Any]) -> list[str]:
+class Message(NamedTuple):
+    """A message of which its place is known. Without a name: the leading one; without a role: where there is none."""
+
+    name: str = ""
+    role: str = ""
+    past: State = frozenset()
+
+
+def recheck(program: ops.Program, data: Mapping[str, Any]) -> list[str]:
     """Every way in which the certificate does not hold for the program."""
-    return list(dict.fromkeys(Check(program, data).complaints()))
+    try:
+        return list(dict.fromkeys(Check(program, data).complaints()))
+    except (LookupError, TypeError, ValueError) as error:
+        return [f"the certificate does not fit: {error!r}"]
 
 
-class Check(Outside):
-    """One certificate and its program. `who` "" is behind all messages."""
+def once(work: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that remembers what it found by the answers that this hangs on: a tree with a branch for each."""
 
-    def __init__(self, program: Program, data: Mapping[str, Any]) -> None:
-        super().__init__()
+    def remembered(self: Check, *given: Any) -> Any:
+        root = branch = self.known.setdefault((work, *given), {})
+        while "asks" in branch:
+            branch = branch.setdefault(self.ask(*branch["asks"]), {})
+        if "found" not in branch:
+            outer, self.trace = self.trace, []
+            found, branch = work(self, *given), root
+            for branch["asks"], said in self.trace:
+                branch = branch.setdefault(said, {})
+            branch["found"], self.trace = found, outer + self.trace
+        return branch["found"]
+
+    return remembered
+
+
+class Check:
+    """One certificate and its program. `pairs`: those of each past.
+
+    `said`: the answers so far; `script`: those to give, then yes; `todo`: other scripts; `trace`: what was asked when.
+    """
+
+    def __init__(self, program: ops.Program, data: Mapping[str, Any]) -> None:
         self.program, self.data = program, data
-        known, self.future = self.facts(), tuple(program.future)
-        self.past = tuple(known[name] for name in data["past"] if name in known)
-        fixed = Fixed(data["options"], data["tools"])
-        self.ops_of, self.cond_of = cache(fixed.ops), cache(fixed.cond)
+        self.fixed = fixed.Fixed(data["options"], data["tools"])
+        self.known: dict[Any, Any] = {}
+        self.signs: dict[Any, str] = {}
+        self.roles = [role for role in program.roles if role != "other"]
+        facts = {name: Fact(*(*coded.decoded(one), name)) for name, one in data["facts"].items()}
+        facts |= {fact.name: fact for fact in (ops.FIRST, *program.past)}
+        self.past, self.future = tuple(facts[name] for name in data["past"]), tuple(program.future)
+        self.pairs = {
+            states(self.past, past)[0]: {states(self.future, pair) for pair in pairs}
+            for past, pairs in data["pasts"].items()
+        }
 
-    def complaints(self) -> Say:
-        data, names = self.data, [fact.name for fact in self.future]
-        fits = {*data["past"]} == {*self.facts()} and len(self.past) == len(self.facts())
-        fits = fits and data["future"] == names and data["version"] == 1
-        options = {*self.program.options, "as_template"}
-        if not fits or data["format"] != self.program.format or set(data["options"]) != options:
-            yield "the certificate is for another program"
-            return
-        if any(ord(char) >= PRIVATE for text in self.texts() for char in text):
-            yield "beyond this checker: a text holds characters of a private plane"
-            return
-        self.pasts = {tuple(map(int, past)) for past in data["pasts"]}
-        if tuple(fact.time == "first" for fact in self.past) not in self.pasts:
+    def all_ways(self, check: Callable[..., Iterator[str]], *given: Any) -> Iterator[str]:
+        """The complaints of a check, for every way to answer what it asks."""
+        self.todo: list[tuple[bool, ...]] = [()]
+        while self.todo:
+            self.script, self.said, self.trace = self.todo.pop(), dict[Any, bool](), list[Any]()
+            yield from check(*given)
+
+    def ask(self, name: str, question: Any) -> bool:
+        key = name, question
+        if key not in self.said:
+            if len(self.said) == len(self.script):
+                self.todo.append((*self.script, False))
+                self.script = (*self.script, True)
+            self.said[key] = self.script[len(self.said)]
+        self.trace.append((key, self.said[key]))
+        return self.said[key]
+
+    def complaints(self) -> Iterator[str]:
+        data, program = self.data, self.program
+        told = data["version"], data["format"], data["future"], {*data["options"]}
+        names = [fact.name for fact in self.future]
+        fits = told == (2, program.format, names, {*program.options, "as_template"})
+        fits = fits and {fact.horizon for fact in self.past} == {"past"}
+        if not fits or data["options"]["as_template"]:
+            raise ValueError("it is for another program")
+        if frozenset({ops.FIRST}) not in self.pairs:
             yield "the start is not among the pasts"
-        roles = [role for role in self.program.roles if role != "other"]
-        for past, role in product(self.pasts, roles):
-            yield from self.all_ways(self.reached, past, role)
+        for past, role in product(self.pairs, self.roles):
+            yield from self.all_ways(self.anywhere, Message("m", role, past))
         for cell in data["cells"]:
-            states = [
-                [tuple(map(int, one)) for one in text.split("/")] for text in cell["invariant"]
-            ]
-            self.triples = {*map(tuple, states)}
-            for found in self.cell(cell["after"], cell["then"], roles):
+            for found in self.cell(cell["after"], cell["then"]):
                 yield f"{cell['after']}, {cell['then']}: {found}"
 
-    def texts(self) -> Iterator[str]:
-        for op in (op for _, block in self.program.blocks() for op in walk(block)):
-            for part in op.parts if isinstance(op, Write) else ():
-                yield (part.default or "") if isinstance(part, Body) else part.text
+    def anywhere(self, m: Message) -> Iterator[str]:
+        if (behind := self.after(m)) not in (None, *self.pairs):
+            yield f"the pasts are not closed under a {m.role} message"
+        for old, new in self.pairs.get(behind, ()):
+            if any(self.apart(*self.turns(m, old, new))):
+                yield f"a {m.role} message is written otherwise"
+            yield from self.covered(m, old, new)
 
-    def cell(self, after: str, then: str, roles: list[str]) -> Say:
-        prompted = after in ("prompt", "completion")
+    def covered(self, m: Message, *views: State) -> Iterator[str]:
+        old, new = (self.before(m, view) for view in views)
+        if old != new and (old, new) not in self.pairs[m.past]:
+            yield f"the invariant misses what stands before a {m.role} message"
+
+    def cell(self, after: str, then: str) -> Iterator[str]:
+        lasts = self.roles if after in PROMPTED else [after]
         added = [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
-        if not added:
-            yield "beyond this checker"
-        ends = {self.end(prompt): prompt for prompt in (False, True)}.values()
-        for past, last, prompt in product(self.pasts, roles if prompted else [after], ends):
-            yield from self.all_ways(self.joint, past, [last, *added], after, prompt)
-        for triple, past, role in product(sorted(self.triples), self.pasts, roles):
-            yield from self.all_ways(self.inner, past, role, triple)
+        if not {*lasts, *added} <= {*self.roles}:
+            raise ValueError(f"{after}, {then} is no cell")
+        ends = dict.fromkeys((self.end(False), self.end(True)))
+        for past, last, end in product(self.pairs, lasts, ends):
+            yield from self.all_ways(self.joint, past, [last, *added], after, end)
 
-    def reached(self, past: Any, role: str) -> Say:
-        if self.admits("m", role, past) and self.after("m", role, past) not in self.pasts:
-            yield f"the pasts are not closed under a {role} message"
+    def joint(self, *place: Any) -> Iterator[str]:
+        for changes, left, _, messages, *views in self.ending(*place):
+            if changes or left:
+                yield "text at the joint is not kept"
+            yield from self.covered(messages[0], *views)
 
-    def joint(self, past: Any, roles: list[str], after: str, prompt: bool) -> Say:
-        found = self.ending(past, roles, after, prompt)
-        if found is None:
-            return
-        kept, pair, _ = found
-        if not kept:
-            yield "text at the joint is not kept"
-        if pair[0] != pair[1] and (past, *pair) not in self.triples:
-            yield f"the invariant misses what stands before a {roles[0]} message"
-
-    def ending(self, past: Any, roles: list[str], after: str, prompt: bool) -> Any:
-        """Whether the end is kept, what is seen before the last message, the state behind it; None: not accepted."""
-        names, pasts, seen = [str(at) for at in range(len(roles))], [past], [self.end(prompt)]
-        for name, role in zip(names, roles, strict=True):
-            if not self.admits(name, role, pasts[-1]):
-                return None
-            pasts.append(self.after(name, role, pasts[-1]))
-        for name, role in [*zip(names, roles, strict=True)][:0:-1]:
-            seen.insert(0, self.before(name, role, seen[0]))
-        view, turn = self.end(after in ("prompt", "completion")), self.program.assistant
-        same = self.reads(roles[0], view) == self.reads(roles[0], seen[0])
-        last, anew = (
-            "" if same else self.turn("0", roles[0], past, one) for one in (view, seen[0])
-        )
-        old = self.text(self.program.finish, pasts[1], view)
-        if after in ("prompt", "completion"):
-            old += self.text(self.program.prompt, pasts[1], view)
+    def ending(self, past: State, roles: Sequence[str], after: str, end: State) -> Iterator[Any]:
+        """Whether the head changes, where texts part, the messages, and both views of the last; if it can go on so."""
+        messages, views, now = [], [end], self.end(after in PROMPTED)
+        for number, role in enumerate(roles):
+            messages.append(Message(str(number), role, past))
+            if (past := self.after(messages[-1])) is None:
+                return
+        for m in messages[:0:-1]:
+            views.insert(0, self.before(m, views[0]))
+        behind = Message(past=messages[1].past)
+        (old, new), tail = self.turns(messages[0], now, views[0]), self.text("finish", behind, now)
+        if after in PROMPTED:
+            tail += self.text("prompt", behind, now)
         if after == "completion":
-            answer = partial(self.text, past=pasts[1], view=self.end(False, True), who="1")
-            header = [self.holes.get(sign) for sign in answer(turn.opener, role="assistant")]
-            if any(self.ask("1", Test("truth", hole[1])) for hole in header if hole):
-                return None
-            whole = "".join(answer(ops, role="assistant") for ops in (turn.body, turn.closer))
-            less = self.rest(self.text(turn.prefill, pasts[1], view), whole)
-            old += whole if less is None else less
-        tail = bool(old) or after == "completion"
-        changes = self.head_changes(names[1:], roles[1:], pasts[1:], tail)
-        old, new = last + old, self.instead(last, anew)
-        for one in (*zip(names, roles, pasts, seen, strict=False), None)[1:]:
-            if self.rest(old, new) is not None or all(self.parted):
-                break
-            new += self.turn(*one) if one else self.text(self.program.finish, pasts[-1], seen[-1])
-        kept = self.rest(old, new) is not None and not changes
-        return kept, [self.before("0", roles[0], one) for one in (view, seen[0])], pasts[1]
+            if (sampled := self.sampled(messages[1], behind, now)) is None:
+                return
+            tail += sampled
+        left, rest = self.apart(old + tail, new)
+        for m, view in zip([*messages[1:], Message(past=past)], [*views[1:], end], strict=True):
+            if left and not rest:
+                left, rest = self.apart(left, self.text("turn" if m.role else "finish", m, view))
+        hoisted = [m for m in messages[1:] if m.role == "system" and self.program.hoisting]
+        yield any(self.anew(m, bool(tail)) for m in hoisted), left, rest, messages, now, views[0]
 
-    def instead(self, old: str, new: str) -> str:
-        """How the last message is written in the new text."""
-        return new
+    def apart(self, old: str, new: str) -> tuple[str, str]:
+        """What both texts have from the place on where they part."""
+        at = len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
+        return old[at:], new[at:]
 
-    def inner(self, past: Any, role: str, triple: Any) -> Say:
-        if not self.admits("m", role, past) or self.after("m", role, past) != triple[0]:
-            return
-        read = [self.reads(role, view) for view in triple[1:]]
-        turns = (self.turn("m", role, past, view) for view in triple[1:])
-        if read[0] != read[1] and self.rest(*turns) != "":
-            yield f"a {role} message is written otherwise"
-        old, new = (self.before("m", role, view) for view in triple[1:])
-        if old != new and (past, old, new) not in self.triples:
-            yield f"the invariant misses what stands before a {role} message"
+    def sampled(self, m: Message, behind: Message, now: State) -> str | None:
+        """What a model adds to the prompt, which holds a part of some turns; None: it cannot write what openers do."""
+        opened = ops.values_written(self.block("assistant.opener", m.role)[0])
+        if any(self.holds(Test("truth", one), m) for one in opened if one.ref.scope == "message"):
+            return None
+        whole = self.text("sampled", m, self.end(False, True))
+        left, rest = self.apart(self.text("assistant.prefill", behind, now), whole)
+        if left and max(left[0], rest[:1]) >= PRIVATE:
+            return self.sign("may begin with what the prompt holds")
+        return whole if left else rest
 
-    def end(self, prompt: bool, live: bool = False) -> Any:
-        start = {"last": True, "end": not prompt, "live": live}
-        return tuple(start.get(fact.time, False) for fact in self.future)
+    def anew(self, m: Message, stands: bool) -> list[Any]:
+        """What one more system message writes anew in a head that reads all: not a loop at its end that goes on."""
+        writing = [name for name, role in self.program.roles.items() if getattr(role, "ops", True)]
+        spoken = Fact("earlier", expr.disjunction(*map(expr.RoleIs, writing)), None, "spoken")
+        (head, _), seen = self.block("head", ""), self.holds(SYSTEM, m)
+        stands = stands or self.holds(spoken, m) or (seen and self.program.replacing)
+        read = ops.systems_read(head)
+        asked = [op for op in read if isinstance(op, ops.When) and not seen]
+        walked = [op for op in read if isinstance(op, ops.Each)]
+        return asked + [op for op in walked if stands or op is not head[-1] or (seen and op.close)]
 
-    def after(self, who: str, role: str, past: Any) -> Any:
-        steps = zip(self.past, past, strict=True)
-        key = ("after", who, role, past)
-        return self.once(key, lambda: tuple(self.step(who, role, *one) for one in steps))
+    def turns(self, m: Message, *views: State) -> tuple[str, ...]:
+        """What a message writes under two views; nothing where its turn reads no difference between them."""
+        same = (views[0] ^ views[1]).isdisjoint(self.block("turn", m.role)[1])
+        return ("", "") if same else tuple(self.text("turn", m, view) for view in views)
 
-    def before(self, who: str, role: str, view: Any) -> Any:
-        steps = zip(self.future, view, strict=True)
-        key = ("before", who, role, view)
-        return self.once(key, lambda: tuple(self.step(who, role, *one) for one in steps))
+    @once
+    def block(self, name: str, role: str) -> tuple[ops.Ops, State]:
+        """A block as messages of a role run it, and the facts that it reads."""
+        block = self.fixed.ops(self.program.block(name, role), role)
+        return block, ops.facts_read(block)
 
-    def step(self, who: str, role: str, fact: Fact, value: bool) -> bool:
-        among, term = (
-            self.cond_of(one or expr.Const(True), role) for one in (fact.among, fact.term)
-        )
-        if fact.term is None or not self.holds(among, {}, who):
+    @once
+    def text(self, name: str, m: Message, view: State) -> str:
+        return self.written(self.block(name, m.role)[0], m, view)
+
+    def written(self, block: ops.Ops, m: Message, view: State) -> str:
+        """A text with a sign for each text of a message that is not empty, and for each loop, empty or not."""
+        found = ""
+        for op in block:
+            match op:
+                case ops.Write(parts):
+                    found += "".join(self.part(part, m) for part in parts)
+                case ops.When(cond, then, otherwise):
+                    found += self.written(then if self.holds(cond, m, view) else otherwise, m, view)
+                case ops.Each():
+                    found += self.sign(m, op, ops.facts_read((op,)) & (m.past | view))
+        return found
+
+    def part(self, part: ops.Text | ops.Body, m: Message) -> str:
+        """Text of the format as it is; a character of the private plane has a sign too, lest it be taken for one."""
+        if isinstance(part, ops.Body) and self.holds(Test("truth", part.value), m):
+            return self.sign(m if part.value.ref.scope == "message" else "", part.value)
+        text = part.text if isinstance(part, ops.Text) else part.default or ""
+        return "".join(char if char < PRIVATE else self.sign(char) for char in text)
+
+    def sign(self, *unknown: Any) -> str:
+        return self.signs.setdefault(unknown, chr(ord(PRIVATE) + len(self.signs)))
+
+    def end(self, prompt: bool, live: bool = False) -> State:
+        """What the last message sees: behind it a prompt or nothing; `live`: the model is writing it."""
+        true = {"last": True, "end": not prompt, "live": live}
+        return frozenset(fact for fact in self.future if true.get(fact.time))
+
+    @once
+    def after(self, m: Message) -> State | None:
+        """The past behind a message; None where it is not accepted."""
+        checks = (self.fixed.cond(one.cond, m.role) for one in self.program.checks.get(m.role, ()))
+        behind = (fact for fact in self.past if self.step(fact, m, fact in m.past))
+        return frozenset(behind) if all(self.holds(cond, m) for cond in checks) else None
+
+    @once
+    def before(self, m: Message, view: State) -> State:
+        return frozenset(fact for fact in self.future if self.step(fact, m, fact in view))
+
+    def step(self, fact: Fact, m: Message, value: bool) -> bool:
+        """Whether a fact is true on the other side of a message."""
+        if fact.term is None or (value and fact.time in ("earlier", "later")):
             return value and fact.term is not None
-        return (value and fact.time in ("earlier", "later")) or bool(self.holds(term, {}, who))
+        among, term = (self.fixed.cond(one, m.role) for one in (fact.among, fact.term))
+        return self.holds(term, m) if self.holds(among, m) else value
 
-    def admits(self, who: str, role: str, past: Any) -> bool:
-        self.at[who] = past
-        facts, checks = dict(zip(self.past, past, strict=True)), self.program.checks.get(role, ())
-        conds = [self.cond_of(check.cond, role) for check in checks]
-        key = ("admits", who, role, past)
-        return bool(self.once(key, lambda: all(self.holds(cond, facts, who) for cond in conds)))
+    def holds(self, cond: Any, m: Message, view: State | None = None) -> bool:
+        """Whether a condition holds; without a view: one that cannot read a fact about later messages."""
+        return expr.truth(cond, lambda term: self.answer(term, m, view))
 
-    def holds(self, cond: Any, facts: Any, who: str) -> bool | None:
-        """Whether a condition holds; None where that hangs on an item of a loop."""
-        match cond:
-            case expr.Const(value):
-                return value
-            case expr.Not(term):
-                found = self.holds(term, facts, who)
-                return None if found is None else not found
-            case expr.And(terms) | expr.Or(terms):
-                winner, sure = isinstance(cond, expr.Or), True
-                for term in terms:
-                    if (found := self.holds(term, facts, who)) is winner:
-                        return winner
-                    sure = sure and found is not None
-                return not winner if sure else None
-            case Fact():
-                return bool(facts[cond])
-            case Test(value=value) | expr.Counted(value=value) if value.ref.scope in LOOPED:
-                return None
-        lead = isinstance(cond, Test | expr.Counted) and cond.value.ref.scope == "lead"
-        return self.ask("" if lead else who, cond)
+    def answer(self, term: Any, m: Message, view: State | None) -> bool:
+        """A fact is known; all else is asked, also a question about calls, in which no fact may hide."""
+        for fact in (leaf for leaf in expr.leaves(term) if isinstance(leaf, Fact)):
+            if fact != term or fact not in (self.past if view is None else self.past + self.future):
+                raise ValueError(f"{fact.name} cannot be known here")
+            return fact in m.past or fact in (view or ())
+        lead = isinstance(term, Test | expr.Counted) and term.value.ref.scope == "lead"
+        return self.ask("" if lead else m.name, term)
 
-    def turn(self, who: str, role: str, past: Any, view: Any) -> str:
-        if self.program.leading and role == "system" and past[self.past.index(FIRST)]:
-            return ""
-        return "".join(self.text(ops, past, view, who, role) for ops in self.blocks(role))
 
-    def text(self, ops: Ops, past: Any, view: Any, who: str = "", role: str = "") -> str:
-        facts = dict(zip((*self.past, *self.future), (*past, *view), strict=True))
-        key = ("text", id(ops), past, view, who, role)
-        return str(self.once(key, lambda: self.written(self.ops_of(ops, role), facts, who)))
-
-    def written(self, ops: Any, facts: Any, who: str) -> str:
-        return "".join(self.one(op, facts, who) for op in ops)
-
-    def one(self, op: Any, facts: Any, who: str) -> str:
-        inner = partial(self.written, facts=facts, who=who)
-        if isinstance(op, Write):
-            return "".join(self.hole(part, who) for part in op.parts)
-        if isinstance(op, When):
-            holds = self.holds(op.cond, facts, who)
-            if holds is None:
-                seen = [facts[one] for one in expr.leaves(op.cond) if isinstance(one, Fact)]
-                return self.sign(who, op.cond, *seen, inner(op.then), inner(op.otherwise))
-            return inner(op.then if holds else op.otherwise)
-        loop = self.sign(
-            who, op.over, op.of, op.variable, op.ordered, *map(inner, (op.do, op.between))
-        )
-        if op.over == "arguments":
-            return self.sign(loop, inner(op.open), inner(op.close))
-        if op.over in ("tools", "records"):
-            return inner(op.open) + loop + inner(op.close)
-        return (
-            inner(op.open) + inner(op.do) + loop + inner(op.close) if self.ask(who, CALLS) else ""
-        )
+def states(facts: Sequence[Fact], text: str) -> tuple[State, ...]:
+    """States, each written with one digit for each fact."""
+    rows = (zip(facts, digits, strict=True) for digits in text.split("/"))
+    return tuple(frozenset(fact for fact, digit in row if digit == "1") for row in rows)

@@ -12,16 +12,16 @@ stored with the certificate and read here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import permutations, product
 from typing import Any, NamedTuple
 
 from templc.ir.ops import Program
 from templc.model.coded import decoded
-from templc.proof.asking import PRIVATE, Say
+from templc.proof.recheck import PRIVATE, Message, State, states
 from templc.proof.risks import Pair, Risks
 from templc.proof.samples import Samples, read
-from templc.runtime.messages import Message
+from templc.runtime import messages as runtime
 
 Term = tuple[tuple[bool, Pair], ...]
 
@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
 
 def recheck_conditions(program: Program, data: Mapping[str, Any]) -> list[str]:
-    """Every way in which a certified condition is too lax or too strict."""
+    """Every way in which a certified condition is too lax or too strict, where `recheck` finds the pasts complete."""
     if not data.get("conditions"):
         return []
     return list(dict.fromkeys(_Conditions(program, data).found()))
@@ -49,12 +49,10 @@ def recheck_conditions(program: Program, data: Mapping[str, Any]) -> list[str]:
 class _Conditions(Risks):
     """`nodes`: past states with the pairs that put them at risk. `ways`: those behind the joint that is looked at."""
 
-    def found(self) -> Say:
-        self.roles = [role for role in self.program.roles if role != "other"]
-        self.pasts = {tuple(map(int, past)) for past in self.data["pasts"]}
+    def found(self) -> Iterator[str]:
         cells = self.data["conditions"]
         self.terms = [[[self.literal(one) for one in term] for term in c["terms"]] for c in cells]
-        self.pairs = {}
+        self.seen_pairs, self.meant, self.holes = {}, set(), {}
         self.samples = Samples(self.program, self.data.get("samples", ()))
         self.settled: dict[Any, bool] = {}
         for cell in cells:
@@ -70,7 +68,7 @@ class _Conditions(Risks):
     def literal(self, data: Any) -> tuple[bool, str, list[Any]]:
         want, kind, *held = data
         if kind == "risk":
-            held = [held[0], *(tuple(map(int, view)) for view in held[1:])]
+            held = [held[0], *(states(self.future, view)[0] for view in held[1:])]
         elif kind in ("is", "lead"):
             held = [*held[:-1], decoded(held[-1])]
         elif kind == "alike":
@@ -79,7 +77,7 @@ class _Conditions(Risks):
 
     # conditions
 
-    def cell_if(self, after: str, then: str, terms: list[Any]) -> Say:
+    def cell_if(self, after: str, then: str, terms: list[Any]) -> Iterator[str]:
         lasts = self.roles if after in ("prompt", "completion") else [after]
         added = self.added(after, then)
         if not added:
@@ -88,34 +86,35 @@ class _Conditions(Risks):
         risks_of: dict[Any, list[Any]] = {}
         for past, risks in self.nodes:
             risks_of.setdefault(past, []).append(risks)
-        for past, last, prompt in product(risks_of, lasts, self.ends().values()):
+        for past, last, end in product(risks_of, lasts, self.ends()):
             self.ways: dict[Way, None] = {}
-            list(self.all_ways(self.way, past, [last, *added], after, prompt, terms))
+            list(self.all_ways(self.way, past, [last, *added], after, end, terms))
             for risks in risks_of[past]:
                 yield from self.judged(risks)
 
-    def way(self, past: Any, roles: list[str], after: str, prompt: bool, terms: Any) -> Say:
-        found = self.ending(past, roles, after, prompt)
-        if found is not None:
-            kept, pair, behind = found
+    def way(
+        self, past: State, roles: list[str], after: str, end: State, terms: list[Any]
+    ) -> Iterator[str]:
+        self.meant, self.unsure = set(), False
+        for changes, left, more, messages, *views in self.ending(past, roles, after, end):
+            pair = tuple(self.before(messages[0], view) for view in views)
             self.strict = True
-            left = [self.wanted(term, roles, past, behind, prompt) for term in terms]
+            held = [self.wanted(term, messages, end) for term in terms]
             self.strict = False
-            shown = not kept and self.shown(roles)
+            shown = changes or (bool(left) and self.shown(roles, left, more))
             told = frozenset(one for one in self.said.items() if one[0] in self.meant)
-            self.ways[Way(kept, shown, tuple(pair), tuple(one for one in left if one), told)] = None
+            kept = not (changes or left or self.unsure)
+            some = tuple(one for one in held if one)
+            self.ways[Way(kept, shown, pair, some, told)] = None
         yield from ()
 
-    def shown(self, roles: list[str]) -> bool:
+    def shown(self, roles: list[str], left: str, more: str) -> bool:
         """Whether the text is sure to break, or breaks with samples that answer all that was asked in this way."""
-        left, more = self.parted
-        if not left:  # The head is what changes.
-            return True
         chance = {who for who, _ in self.said.keys() - self.meant}
         if parts(left, more) and not chance:
             return True
         holes = [self.holes[char] for char in (left[:1] + more[:1]) if char in self.holes]
-        about = sorted(chance | {who for who, *_ in holes})
+        about = sorted(chance | {m.name for m, *_ in holes})
         if "" in about and "system" in roles:  # It may be the leading one.
             return False
         told = [{q: said for (of, q), said in self.said.items() if of == who} for who in about]
@@ -131,7 +130,7 @@ class _Conditions(Risks):
             self.settled[key] = any(self.breaks(left, more, given) for given in chosen)
         return self.settled[key]
 
-    def breaks(self, left: str, more: str, given: Mapping[str, Message]) -> bool:
+    def breaks(self, left: str, more: str, given: Mapping[str, runtime.Message]) -> bool:
         """Whether two texts part with some messages put into them, and are alike where that was said."""
         for (who, question), said in self.said.items():
             if who in given and isinstance(question, tuple):
@@ -142,15 +141,15 @@ class _Conditions(Risks):
                     return False
         return parts(*(self.filled(one, given) for one in (left, more)))
 
-    def filled(self, text: str, given: Mapping[str, Message]) -> str:
+    def filled(self, text: str, given: Mapping[str, runtime.Message]) -> str:
         return "".join(
-            str(read(self.holes[char][1], given[self.holes[char][0]]) or self.holes[char][2])
-            if char in self.holes and self.holes[char][0] in given
+            str(read(self.holes[char][1], given[self.holes[char][0].name]) or self.holes[char][2])
+            if char in self.holes and self.holes[char][0].name in given
             else char
             for char in text
         )
 
-    def judged(self, risks: Any) -> Say:
+    def judged(self, risks: Any) -> Iterator[str]:
         """What is wrong with the condition behind messages with these risks.
 
         What is kept by chance, where answers to the same questions can also break it, is rightly left out.
@@ -168,41 +167,42 @@ class _Conditions(Risks):
         if any(not any(one <= told for one in broken) for told in spared):
             yield "the condition does not hold, and text is kept"
 
-    def wanted(self, term: Any, *around: Any) -> Term | None:
+    def wanted(self, term: Any, messages: list[Message], end: State) -> Term | None:
         """The pairs that a term wants to be risks, or not to be; None where it fails already."""
-        roles, past, behind, prompt = around
         found: list[tuple[bool, Pair]] = [(False, ((), ()))]
+        last = messages[0]
         for want, kind, held in term:
             if kind == "risk":
                 pair = tuple(held[1:])
                 if held[0]:
-                    if self.differs("0", roles[0], past, pair):
+                    if self.differs(last, pair):
                         if not want:
                             return None
                         continue
-                    pair = tuple(self.before("0", roles[0], view) for view in pair)
+                    pair = tuple(self.before(last, view) for view in pair)
                 found.append((want, pair))
-            elif self.true(kind, held, roles, past, behind, prompt, want) is not want:
+            elif self.true(kind, held, messages, end, want) is not want:
                 return None
         return tuple(found)
 
-    def true(self, kind: str, held: Any, *around: Any) -> bool:
+    def true(self, kind: str, held: Any, messages: list[Message], end: State, want: bool) -> bool:
         """The truth of one literal at this place."""
-        roles, past, behind, prompt, want = around
+        last = messages[0]
         match kind:
             case "fact":
-                found = (behind if held[0] else past)[held[1]]
+                found = self.past[held[1]] in (self.after(last) if held[0] else last.past)
             case "end":
-                found = not prompt
+                found = not self.ends()[end]
             case "role":
-                found = roles[held[0]] == held[1]
+                found = messages[held[0]].role == held[1]
             case "lead":
-                found = self.holds(held[0], {}, "")
+                found = self.holds(held[0], last)
+            case "alike" | "is" if messages[held[0]].role != held[1]:
+                found = False
             case "alike":
-                found = roles[held[0]] == held[1] and self.ask(str(held[0]), held[2])
+                found = self.ask(str(held[0]), held[2])
             case "is":
-                cond = self.cond_of(held[2], held[1]) if roles[held[0]] == held[1] else None
-                found = cond is not None and self.holds(cond, {}, str(held[0]))
+                found = self.holds(self.fixed.cond(held[2], held[1]), messages[held[0]])
             case _:  # What is not known here could hold.
                 found = want
         return bool(found)
@@ -214,5 +214,5 @@ def parts(old: str, new: str) -> bool:
         (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None
     )
     if at is None:
-        return any(ord(char) < PRIVATE for char in old[len(new) :])
-    return ord(old[at]) < PRIVATE and ord(new[at]) < PRIVATE
+        return any(char < PRIVATE for char in old[len(new) :])
+    return max(old[at], new[at]) < PRIVATE

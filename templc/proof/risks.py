@@ -11,61 +11,146 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from templc.model.expr import Test
-from templc.proof.asking import PRIVATE
-from templc.proof.recheck import Check
+from templc.ir.ops import FIRST, Body, Each, Op, Ops, Text, When, Write, facts_read
+from templc.model import expr
+from templc.model.expr import LOOPED, Ref, Test, Value
+from templc.proof.recheck import PRIVATE, SYSTEM, Message, State
 from templc.proof.sensible import Sensible
 
 Pair = tuple[Any, ...]
+CALLS = Test("truth", Value(Ref("message", "calls")))
 
 
-class Risks(Sensible, Check):
-    """`pairs`: every pair that a message can have. `roles`: whose messages are accepted."""
+class Risks(Sensible):
+    """`seen_pairs`: every pair that a message can have. `meant`: what conditions ask, and which texts are empty.
 
-    roles: list[str]
-    pairs: dict[Pair, None]
+    All else is chance: whether two texts are alike; `strict`: nothing is. `holes`: whose text a sign is. `unsure`: what
+    a model adds to a prompt hangs on contents.
+    """
+
+    seen_pairs: dict[Pair, None]
+    meant: set[Any]
+    holes: dict[str, tuple[Message, Value, str]]
+    strict = False
+    unsure = False
+
+    def ask(self, name: str, question: Any) -> bool:
+        if self.strict or not isinstance(question, frozenset | tuple):
+            self.meant.add((name, question))
+        return super().ask(name, question)
+
+    # texts
+
+    def written(self, block: Ops, m: Message, view: State) -> str:
+        return "".join(self.one(op, m, view) for op in block)
+
+    def one(self, op: Op, m: Message, view: State) -> str:
+        """What is written, with the ends of loops, and what is written for the first call."""
+        if isinstance(op, When) and looped(op.cond):
+            return self.sign(m, op, facts_read((op,)) & (m.past | view))
+        found = super().written((op,), m, view)
+        if isinstance(op, Each) and op.over in ("calls", "tools", "records"):
+            if op.over == "calls" and not self.ask(m.name, CALLS):
+                return ""
+            first = op.do if op.over == "calls" else ()
+            around = ((*op.open, *first), op.close)
+            opening, close = (self.written(part, m, view) for part in around)
+            return opening + found + close
+        return found
+
+    def part(self, part: Text | Body, m: Message) -> str:
+        """A text of a message is a sign, though it may be empty: that is asked where it matters."""
+        if isinstance(part, Text):
+            return super().part(part, m)
+        m = Message() if part.value.ref.scope == "lead" else m
+        sign = self.sign(m, part.value, part.default)
+        if part.value.ref.scope not in LOOPED:
+            self.holes[sign] = (m, part.value, part.default or "")
+        return sign
+
+    def apart(self, old: str, new: str) -> tuple[str, str]:
+        """As it is, where texts may be empty and two of one field alike."""
+        left, more = super().apart(old, new)
+        for sign in (left[:1], more[:1]):
+            if sign in self.holes:
+                m, value, default = self.holes[sign]
+                if not self.holds(self.fixed.cond(Test("truth", value), m.role), m):
+                    return self.apart(left.replace(sign, default), more.replace(sign, default))
+        if left and self.alike(*(self.holes.get(sign) for sign in (left[:1], more[:1]))):
+            return self.apart(left.replace(more[0], left[0]), more.replace(more[0], left[0]))
+        return left, more
+
+    def alike(self, one: Any, other: Any) -> bool:
+        """Whether two holes hold the same: it is asked of one field under different filters, when neither is empty."""
+        same = one and other and one[0] == other[0] and one[1].ref == other[1].ref
+        return bool(same) and self.ask(one[0].name, frozenset({one[1], other[1]}))
+
+    def sampled(self, m: Message, behind: Message, now: State) -> str | None:
+        """What may begin with what the prompt holds is taken not to: for some contents it does not."""
+        found = super().sampled(m, behind, now)
+        self.unsure = found == self.sign("may begin with what the prompt holds")
+        return self.text("sampled", m, self.end(False, True)) if self.unsure else found
+
+    def turns(self, m: Message, *views: State) -> tuple[str, ...]:
+        """What the last message writes is the same where it is not sure to differ."""
+        old, new = super().turns(m, *views)
+        return old, new if m.name != "0" or self.other("0", old, new) else old
+
+    def anew(self, m: Message, stands: bool) -> list[Any]:
+        return [op for op in super().anew(m, stands) if self.says(op, m)]
+
+    def says(self, op: Op, m: Message) -> bool:
+        """Whether a system message writes anything in a loop over all of them, or must be read for a condition."""
+        seen = SYSTEM in m.past
+        if not isinstance(op, Each) or (seen and self.program.replacing):
+            return True
+        ops = (*(op.between if seen else (*op.open, *op.close)), *op.do)
+        parts = [part for one in ops if isinstance(one, Write) for part in one.parts]
+        values = [part.value for part in parts if isinstance(part, Body)]
+        own = [Value(Ref("message", value.ref.part), value.filters) for value in values]
+        sure = any(isinstance(part, Text) or part.default for part in parts)
+        sure = sure or not all(isinstance(one, Write) for one in ops)
+        return sure or any(self.ask(m.name, Test("truth", value)) for value in own)
+
+    # the walk
 
     def added(self, after: str, then: str) -> list[str]:
         return [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
 
-    def ends(self) -> dict[Any, bool]:
+    def ends(self) -> dict[State, bool]:
         return {self.end(prompt): prompt for prompt in (True, False)}
 
     def all_pairs(self, cell: Mapping[str, Any]) -> None:
         prompted = cell["after"] in ("prompt", "completion")
         for end in self.ends():
-            self.seen: set[Any] = {end}
+            seen = {end}
             for role in reversed(self.added(cell["after"], cell["then"])):
-                self.seen = {one for view in self.seen for one in self.views(role, view)}
-            for view in self.seen:
+                seen = {one for view in seen for one, _ in self.both(role, view, view)}
+            for view in seen:
                 self.keep(self.end(prompted), view)
 
-    def keep(self, old: Any, new: Any) -> None:
-        if old != new and (old, new) not in self.pairs:
-            self.pairs[old, new] = None
-            self.before_it((old, new))
+    def keep(self, old: State, new: State) -> None:
+        if old != new and (old, new) not in self.seen_pairs:
+            self.seen_pairs[old, new] = None
+            for role in self.roles:
+                for pair in self.both(role, old, new):
+                    self.keep(*pair)
 
-    def before_it(self, pair: Pair) -> None:
-        for role in self.roles:
-            for old, new in self.both(role, *pair):
-                self.keep(old, new)
-
-    def views(self, role: str, view: Any) -> set[Any]:
-        return {old for old, _ in self.both(role, view, view)}
-
-    def both(self, role: str, *pair: Any) -> set[Any]:
+    def both(self, role: str, *pair: State) -> set[Any]:
+        """What a message in front of one that sees a pair can see."""
         found: set[Any] = set()
 
-        def look() -> Iterator[str]:
-            found.add(tuple(self.before("m", role, view) for view in pair))
+        def look(m: Message) -> Iterator[str]:
+            found.add(tuple(self.before(m, view) for view in pair))
             yield from ()
 
-        list(self.all_ways(look))
+        for past in self.pairs:
+            list(self.all_ways(look, Message("m", role, past)))
         return found
 
     def walk(self) -> set[Any]:
         """The past states with their risks, from the start on."""
-        start = (tuple(fact.time == "first" for fact in self.past), frozenset[Pair]())
+        start = (frozenset({FIRST}), frozenset[Pair]())
         nodes, queue = {start}, [start]
         moves: dict[Any, set[Any]] = {}
         for past, risks in queue:
@@ -78,33 +163,29 @@ class Risks(Sensible, Check):
                     queue.append((behind, after))
         return nodes
 
-    def moves(self, past: Any, role: str) -> set[Any]:
+    def moves(self, past: State, role: str) -> set[Any]:
         found: set[Any] = set()
 
-        def look() -> Iterator[str]:
-            if self.admits("m", role, past):
-                found.add((self.after("m", role, past), self.steps("m", role, past)))
+        def look(m: Message) -> Iterator[str]:
+            if (behind := self.after(m)) is not None:
+                found.add((behind, self.steps(m)))
             yield from ()
 
-        list(self.all_ways(look))
+        list(self.all_ways(look, Message("m", role, past)))
         return found
 
-    def steps(self, who: str, role: str, past: Any) -> tuple[Any, ...]:
+    def steps(self, m: Message) -> tuple[Any, ...]:
         """For each pair: the one that the message before has, and whether this one is written otherwise."""
         return tuple(
-            (
-                pair,
-                tuple(self.before(who, role, view) for view in pair),
-                self.differs(who, role, past, pair),
-            )
-            for pair in self.pairs
+            (pair, tuple(self.before(m, view) for view in pair), self.differs(m, pair))
+            for pair in self.seen_pairs
         )
 
-    def differs(self, who: str, role: str, past: Any, pair: Pair) -> bool:
+    def differs(self, m: Message, pair: Pair) -> bool:
         """Whether a message is written otherwise under the second view."""
-        return self.other(who, *(self.turn(who, role, past, view) for view in pair))
+        return self.other(m.name, *(self.text("turn", m, view) for view in pair))
 
-    def other(self, who: str, old: str, new: str) -> bool:
+    def other(self, name: str, old: str, new: str) -> bool:
         """Whether two texts of a message differ; where that hangs on its contents, it is asked."""
         left, more = self.apart(old, new)
         if not left and not more:
@@ -114,16 +195,22 @@ class Risks(Sensible, Check):
             left, more = left[:-1], more[:-1]
         told = (left[:1], more[:1]) if left and more else (left or more,)
         some = all if left and more else any
-        sure = some(ord(char) < PRIVATE for text in told for char in text)
+        sure = some(char < PRIVATE for text in told for char in text)
         sure = sure or self.longer(left, more) or self.longer(more, left)
-        return sure or self.wonder(who, ("differs", old, new))
-
-    def instead(self, old: str, new: str) -> str:
-        return new if self.other("0", old, new) else old
+        return sure or self.ask(name, ("differs", old, new))
 
     def longer(self, one: str, other: str) -> bool:
         """Whether a text is longer than another whatever stands in their holes."""
-        holes, others = (Counter(c for c in text if ord(c) >= PRIVATE) for text in (one, other))
-        more = [self.holes.get(sign, ("", None)) for sign in holes - others]
-        full = sum(bool(self.said.get((who, Test("truth", value)))) for who, value, *_ in more)
+        holes, others = (Counter(c for c in text if c >= PRIVATE) for text in (one, other))
+        more = [self.holes.get(sign) for sign in holes - others]
+        asked = [(hole[0].name, Test("truth", hole[1])) for hole in more if hole]
+        full = sum(self.said.get(one, False) for one in asked)
         return not others - holes and len(one) - holes.total() + full > len(other) - others.total()
+
+
+def looped(cond: expr.Cond) -> bool:
+    """Whether a condition reads what a loop walks."""
+    if isinstance(cond, expr.Quantified):
+        return False
+    own = isinstance(cond, Test | expr.Counted) and cond.value.ref.scope in LOOPED
+    return own or any(map(looped, expr.children(cond)))

@@ -1,6 +1,6 @@
 """Answers that no message can give together, for checkers: a condition may rest on what cannot be.
 
-    class Checker(Sensible, Check): ...      never asks whether a field that contains a mark is empty
+    class Checker(Sensible): ...      never asks whether a field that contains a mark is empty
 
 What is left out is empty, so is what filters make of nothing; a text that contains a mark is not empty, and the end of
 one behind a mark is not the whole; what is the same is empty together.
@@ -9,24 +9,27 @@ one behind a mark is not the whole; what is the same is empty together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from templc.ir.filters import FUNCTIONS
 from templc.model.expr import Test, Value
-from templc.proof.asking import Asking
+from templc.proof.recheck import Check
 
 CUTS = ("after", "after_last", "before", "remove")
 STRIPS = tuple(f"{side}strip{what}" for side in ("", "l", "r") for what in ("", "_newlines"))
 
 
-class Sensible(Asking):
+class Sensible(Check):
     """Asks without the answers that no message can give together: a condition may rest on what cannot be."""
 
-    def only(self, who: str, question: Any) -> bool | None:
-        if (known := super().only(who, question)) is not None:
-            return known
-        told = {one: said for (of, one), said in self.said.items() if of == who}
-        return next(iter(self.forced(question, told)), None)
+    def ask(self, name: str, question: Any) -> bool:
+        if (name, question) not in self.said and len(self.said) == len(self.script):
+            told = {one: said for (of, one), said in self.said.items() if of == name}
+            for only in islice(self.forced(question, told), 1):
+                self.said[name, question] = only
+                self.script = (*self.script, only)
+        return super().ask(name, question)
 
     def forced(self, question: Any, told: Mapping[Any, bool]) -> Iterator[bool]:
         """Every answer that follows from one that was given."""

@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
+from templc.runtime.columns import Columns
 from templc.runtime.errors import ControlTokenError, MessageError
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, encoded
@@ -92,7 +93,7 @@ def _check(
 def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
     found = _encoded(items, codec, at_start)
     spans = partial(_spans_of, items, text, codec, at_start)
-    return Tokens.of(found.ids, found.columns, text=text, spans=spans)
+    return Tokens.of(found.ids, Columns(found.runs), text=text, spans=spans)
 
 
 def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
@@ -115,7 +116,7 @@ def _by_cuts(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> Encoded:
     out = Encoded()
     out.ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
     for piece, count in zip(zones.pieces, counts, strict=True):
-        out.columns.own(count, piece.message, piece.sampled, piece.weight)
+        out.runs.append((count, piece.message, piece.sampled, piece.weight))
     return out
 
 

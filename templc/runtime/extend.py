@@ -190,19 +190,11 @@ class _Extension:
         specials = self.renderer.content_specials
         found = encode(items, self.codec, specials, at_start=not self.previous)
         old = self.state
-        # As `_replace` would, in a third of the time.
-        found.state = State(
-            old.renderer,
-            old.tools,
-            old.lead,
-            chain(self.turns, self.seen, self.node, old.size),
-            self.turns.pasts[-1],
-            self.reader.calls,
-            self.reader.waiting,
-            self.prompt,
-            apart=old.apart,
-            unchecked=old.unchecked,
-        )
+        node = chain(self.turns, self.seen, self.node, old.size)
+        fixed = old.renderer, old.tools, old.lead
+        now = node, self.turns.pasts[-1], self.reader.calls, self.reader.waiting, self.prompt
+        # As `_replace` would, in a fifth of the time.
+        found.state = tuple.__new__(State, (*fixed, *now, (), "", old.apart, old.unchecked))
         return found
 
     # what stays

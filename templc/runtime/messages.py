@@ -56,6 +56,8 @@ class Message(NamedTuple):
     media: Media | None = None
 
 
+# As `Message(...)` and the like, in a third of the time: messages are read more often than anything else is done.
+_new = tuple.__new__
 _TALKING = ("user", "assistant", "system")
 _USUAL = frozenset({*_TALKING, "tool"})
 # Every set of fields that a message may lack, by the bits that `_absent` gives them.
@@ -110,7 +112,9 @@ class Reader:
             return None
         if self.waiting.neighbour is not None:
             self.waiting = self.waiting._replace(neighbour=None)
-        return Message(role, content, absent=_BUT_CONTENT)
+        return _new(
+            Message, (role, content, "", (), "", "", "", "", "", False, _BUT_CONTENT, None, None)
+        )
 
     def result(self, raw: Mapping[str, Any]) -> Message | None:
         """As `plain`, for a tool result that names its call."""
@@ -120,15 +124,9 @@ class Reader:
         if rules.content or rules.parts_alone or rules.first_roles or "tool" in rules.roles:
             return None
         call_id, (_, name, number) = self._answered(call_id)
-        return Message(
-            "tool",
-            content,
-            call_id=call_id,
-            answered=name,
-            answered_number=number,
-            caller_content=self.waiting.content,
-            absent=_A_RESULT,
-        )
+        answered = (name, number, self.waiting.content)
+        rest = (False, _A_RESULT, None, None)
+        return _new(Message, ("tool", content, "", (), "", call_id, *answered, *rest))
 
     def said(self, message: dict[str, Any], index: int) -> Message:
         """What `read` makes of a message as a completion was read: its keys and types are known.
@@ -153,14 +151,15 @@ class Reader:
             calls = tuple([self._call(one, unedited=True) for one in given])
             self._asked(calls, content)
         lacks = 0b01010 | (0 if given else 0b00100) | (0b10000 if reasoning is None else 0)
-        return Message("assistant", content, reasoning or "", calls, absent=_ABSENT[lacks])
+        rest = ("", "", "", "", "", False, _ABSENT[lacks], None, None)
+        return _new(Message, ("assistant", content, reasoning or "", calls, *rest))
 
     def _asked(self, calls: Sequence[Call], content: str) -> None:
         """Remember the calls of a message."""
-        left = tuple([Asked(call.id, call.name, call.number) for call in calls])
+        left = tuple([_new(Asked, (call.id, call.name, call.number)) for call in calls])
         _, _, _, ids, seen, neighbour = self.waiting
         ids = (*ids, *[call.id for call in calls])
-        self.waiting = Waiting(left, left, content, ids, seen, neighbour)
+        self.waiting = _new(Waiting, (left, left, content, ids, seen, neighbour))
 
     def _read(self, raw: Mapping[str, Any], index: int) -> Message:
         rules, role = self.rules, raw.get("role")
@@ -299,14 +298,10 @@ class Reader:
             arguments = sampled
         elif isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)
-        return Call(
-            name,
-            self._arguments(arguments, name),
-            str(call_id),
-            str(raw.get("type") or "function"),
-            sampled if isinstance(sampled, Mapping) else _AS_GIVEN,
-            number,
-        )
+        kind = str(raw.get("type") or "function")
+        spelled = sampled if isinstance(sampled, Mapping) else _AS_GIVEN
+        given = self._arguments(arguments, name)
+        return _new(Call, (name, given, str(call_id), kind, spelled, number))
 
     def _arguments(self, arguments: object, name: str) -> Any:
         if arguments is None or (not self.as_template and arguments in ("", "null")):
@@ -343,14 +338,13 @@ class Reader:
                     answer = call
         if answer in left:
             at = left.index(answer)
-            self.waiting = Waiting(
-                calls, left[:at] + left[at + 1 :], content, ids, media, neighbour
-            )
+            rest = left[:at] + left[at + 1 :]
+            self.waiting = _new(Waiting, (calls, rest, content, ids, media, neighbour))
         made_up = bool(self.rules.call_id) and not self.as_template
         call_id = answer.id if made_up and not found else found
         if found or self.as_template:
             number = str(ids.index(found)) if found in ids else ""
-            answer = Asked(answer.id, answer.name, number)
+            answer = _new(Asked, (answer.id, answer.name, number))
         return call_id, answer
 
 

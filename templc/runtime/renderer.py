@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from templc.runtime import fold
+from templc.runtime import fold, signature
 from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
@@ -33,7 +33,7 @@ from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
-from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
+from templc.runtime.signature import ROLES, Part
 from templc.runtime.skeleton import frames_of
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
@@ -71,29 +71,18 @@ class Renderer:
     continues_prompt: ClassVar[bool] = False
     tells_missing_reasoning: ClassVar[bool] = False
     told_of_tools: bool = False
-    responds: ClassVar[Callable[..., Response]] = responding({})[0]
+    responds: ClassVar[Callable[..., Response]] = signature.responding({})[0]
     responds_alike: ClassVar[bool] = False
     program: ClassVar[Any] = None
     prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        methods = {
-            name: value
-            for name, value in vars(cls).items()
-            if callable(value) and not isinstance(value, type)
-        }
-        cls.parts = {name: uniform(methods[name]) for name in _PARTS if name in methods}
-        cls.turns = {name: uniform(methods[name]) for name in _ROLES if name in methods}
-        cls.checks = {
-            name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods
-        }
-        future = {
-            name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
-        }
-        cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
-        cls.responds, cls.responds_alike = responding(methods)
-        cls.continues_prompt = continues_prompt(methods, cls.future_type)
+        methods = signature.methods_of(cls)
+        cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
+        cls.reads_future = signature.reads_future(methods)
+        cls.responds, cls.responds_alike = signature.responding(methods)
+        cls.continues_prompt = signature.continues_prompt(methods, cls.future_type)
 
     def __init__(
         self,
@@ -157,7 +146,7 @@ class Renderer:
         """MessageError unless the format can express this message at this place."""
         role = message.role
         if role != "assistant" and role not in self.turns:
-            named = (name for name in _ROLES if name in self.turns and name != "other")
+            named = (name for name in ROLES if name in self.turns and name != "other")
             if not ("other" in self.turns and self.as_template):
                 raise MessageError(
                     f"{self.info.name} has no role `{role}`",
@@ -397,8 +386,3 @@ class Renderer:
     def stop_strings(self) -> tuple[str, ...]:
         """The texts that end sampling, for formats without control tokens."""
         return self.info.stop_strings
-
-
-_ROLES = ("system", "developer", "user", "tool", "other", "assistant")
-_PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
-_TURN = ("body", "closer", "trailer")

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Columns
+from templc.runtime.columns import Run
 from templc.runtime.pieces import Piece
 from templc.runtime.skeleton import Filled, Item
 
@@ -24,31 +24,29 @@ Waiting: TypeAlias = tuple[int, bool, float, str]
 
 
 class Encoded:
-    """Ids, and what is known of each."""
+    """Ids, and what is known of them."""
 
-    __slots__ = ("columns", "ids")
+    __slots__ = ("ids", "runs")
 
     def __init__(self) -> None:
         self.ids: list[int] = []
-        self.columns = Columns()
+        self.runs: list[Run] = []
 
     def add(self, other: Encoded) -> None:
         """The others behind these."""
         self.ids += other.ids
-        self.columns.add(other.columns)
+        self.runs += other.runs
 
 
 class Row(NamedTuple):
     """lead, tail: the text before the first control token and behind the last one. inner: what is between.
 
-    Without a control token all of it is lead, and nothing is inner. behind: how many of the inner tokens are of
-    message 1, for a row between the messages 0 and 1; they are the last ones.
+    Without a control token all of it is lead, and nothing is inner.
     """
 
     lead: Sequence[Waiting]
     inner: Encoded
     tail: Sequence[Waiting]
-    behind: int = 0
 
 
 def encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
@@ -110,19 +108,16 @@ def _add_between(
     out: Encoded,
 ) -> list[Waiting]:
     """As `_add`, for a row whose messages 0 and 1 are these two."""
-    lead, inner, tail, behind = row
+    lead, inner, tail = row
     for side, sampled, weight, text in lead:
         waiting.append((second if side else first, sampled, weight, text))
-    ids, known = inner.ids, inner.columns
-    if not ids:
+    if not inner.ids:
         return waiting
     if waiting:
         _flush(waiting, codec, at_start and not out.ids, out)
-    out.ids += ids
-    columns = out.columns
-    columns.messages += [first] * (len(ids) - behind) + [second] * behind
-    columns.sampled += known.sampled
-    columns.weights += known.weights
+    out.ids += inner.ids
+    for size, side, sampled, weight in inner.runs:
+        out.runs.append((size, second if side else first, sampled, weight))
     return [
         (second if side else first, sampled, weight, text) for side, sampled, weight, text in tail
     ]
@@ -148,7 +143,8 @@ def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
                     _flush(waiting, codec, False, inner)
                 inner.ids += found.ids
                 for one, count in zip(scaffold, found.counts, strict=True):
-                    inner.columns.own(count, one.message, one.sampled, one.weight)
+                    if count:
+                        inner.runs.append((count, one.message, one.sampled, one.weight))
                 waiting = [_waiting(scaffold[place], text) for place, text in found.tail]
             scaffold = []
         if piece is not None:
@@ -166,7 +162,7 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     Text next to no content waits for none.
     """
     pieces = [*first._replace(message=0).behind(), *second._replace(message=1).before()]
-    lead, inner, tail, _ = row_of(pieces, codec)
+    lead, inner, tail = row_of(pieces, codec)
     lead, tail = lead and _joined(lead), tail and _joined(tail)
     if inner.ids and lead and first.skeleton.hole is None:
         before = Encoded()
@@ -176,7 +172,7 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     if inner.ids and tail and second.skeleton.hole is None:
         _flush(tail, codec, False, inner)
         tail = ()
-    row = Row(lead, inner, tail, sum(inner.columns.messages))
+    row = Row(lead, inner, tail)
     first.skeleton.rows[second.skeleton] = row
     return row
 
@@ -199,20 +195,14 @@ def _joined(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
 def _flush(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) -> None:
     """Add the text between two control tokens. first: nothing comes before it."""
     texts = _joined(waiting) if len(waiting) > 1 else waiting
-    message, sampled, weight, text = texts[0]
-    columns = out.columns
     if len(texts) == 1:
+        message, sampled, weight, text = texts[0]
         found = codec.plain(text, at_start=first)
-        size = len(found)
-        columns.messages += [message] * size
-        columns.sampled += [sampled] * size
-        columns.weights += [weight] * size
+        out.runs.append((len(found), message, sampled, weight))
     else:
         found, sizes = codec.plain_counted(*_cut(texts), at_start=first)
         for (message, sampled, weight, _), size in zip(texts, sizes, strict=True):
-            columns.messages += [message] * size
-            columns.sampled += [sampled] * size
-            columns.weights += [weight] * size
+            out.runs.append((size, message, sampled, weight))
     out.ids += found
 
 

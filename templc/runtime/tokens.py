@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
-from templc.runtime.columns import Alike, AnyColumns, Columns, Joined, flat
+from templc.runtime.columns import Columns
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
@@ -48,9 +47,10 @@ class Tokens(list[int]):
     __slots__ = ("_columns", "_notes", "_spans", "_state", "text")
 
     text: str
-    _columns: AnyColumns
+    _columns: Columns
     _state: object | None
     _notes: tuple[NoteSource, ...]
+    # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
     _spans: SpanSource | list[Span] | Parts
 
     def __init__(
@@ -66,7 +66,7 @@ class Tokens(list[int]):
         notes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(ids)
-        self._columns = Alike(len(self))
+        self._columns = Columns([(len(self), -1, False, 0.0)])
         for name, column in zip(_NAMES, (weights, sampled, message_index), strict=True):
             if column is not None:
                 setattr(self, name, column)
@@ -79,9 +79,9 @@ class Tokens(list[int]):
     def of(
         cls,
         ids: Iterable[int],
-        columns: AnyColumns,
+        columns: Columns,
         *,
-        text: str,
+        text: str = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
@@ -92,12 +92,6 @@ class Tokens(list[int]):
         made._notes, made.text = (), text
         return made
 
-    def _lists(self) -> Columns:
-        columns = self._columns
-        if not isinstance(columns, Columns):
-            columns = self._columns = flat(columns)
-        return columns
-
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):
             raise ValueError(f"{', '.join(_NAMES)} must have {len(self)} entries each")
@@ -106,29 +100,29 @@ class Tokens(list[int]):
     @property
     def weights(self) -> list[float]:
         """What the loss of each token is multiplied with; 0.0: not trained."""
-        return self._lists().weights
+        return self._columns.weights
 
     @weights.setter
     def weights(self, column: list[float]) -> None:
-        self._lists().weights = self._fitting(column)
+        self._columns.weights = self._fitting(column)
 
     @property
     def sampled(self) -> list[bool]:
         """Whether the model sampled each token."""
-        return self._lists().sampled
+        return self._columns.sampled
 
     @sampled.setter
     def sampled(self, column: list[bool]) -> None:
-        self._lists().sampled = self._fitting(column)
+        self._columns.sampled = self._fitting(column)
 
     @property
     def message_index(self) -> list[int]:
         """The message of each token, -1 for none."""
-        return self._lists().messages
+        return self._columns.messages
 
     @message_index.setter
     def message_index(self, column: list[int]) -> None:
-        self._lists().messages = self._fitting(column)
+        self._columns.messages = self._fitting(column)
 
     @property
     def state(self) -> object | None:
@@ -145,17 +139,11 @@ class Tokens(list[int]):
     @property
     def spans(self) -> list[Span]:
         """Neighbouring tokens of one message, field and `sampled` value, in order; worked out when first asked for."""
-        if not isinstance(self._spans, list):
-            self._spans = [
-                _shifted(span, by) for by, part in self._parts(0) for span in _known(part)
-            ]
-        return self._spans
-
-    def _parts(self, start: int) -> Parts:
-        """Where the spans come from, the first token being number `start`."""
-        if isinstance(self._spans, tuple):
-            return tuple([(start + by, part) for by, part in self._spans])
-        return ((start, self._spans),)
+        source = self._spans
+        if type(source) is tuple:
+            source = [_shifted(span, by) for by, part in source for span in _known(part)]
+        self._spans = found = _known(source)  # type: ignore[arg-type]
+        return found
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -203,22 +191,27 @@ class Tokens(list[int]):
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:
         """All of them, one after the other, at least one: the state is that of the last."""
-        starts = accumulate(map(len, parts), initial=0)
-        spans = [
-            place
-            for start, part in zip(starts, parts, strict=False)
-            for place in part._parts(start)
-        ]
+        spans: list[tuple[int, SpanSource | list[Span]]] = []
+        notes: list[NoteSource] = []
+        at = 0
+        for part in parts:
+            source = part._spans
+            if type(source) is tuple:
+                spans += [(at + by, inner) for by, inner in source]
+            else:
+                spans.append((at, source))  # type: ignore[arg-type]
+            notes += part._notes
+            at += len(part)
         made = cls.of(
             parts[0],
-            Joined(tuple([part._columns for part in parts])),
+            Columns.joined([part._columns for part in parts]),
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
             state=parts[-1]._state,
         )
         for part in parts[1:]:
             list.extend(made, part)
-        made._notes = tuple([source for part in parts for source in part._notes])
+        made._notes = tuple(notes)
         return made
 
     # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.

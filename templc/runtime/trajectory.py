@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Alike
+from templc.runtime.columns import Columns
 from templc.runtime.encode import ids_of
 from templc.runtime.errors import OptionError
 from templc.runtime.extend import cut, extension
@@ -33,6 +33,10 @@ from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+
+
+# As `State(...)` and the like, in a third of the time.
+_new = tuple.__new__
 
 
 class Turn(NamedTuple):
@@ -141,7 +145,8 @@ class Trajectory:
         parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
         chunk = self._completion(ids, parsed, state)
         start = self._append(chunk, None if logprobs is None else tuple(logprobs))
-        turn = Turn(start, start + len(ids), parsed, parsed.stop is not None, logprobs is not None)
+        told = parsed.stop is not None, logprobs is not None
+        turn = _new(Turn, (start, start + len(ids), parsed, *told))
         self._turns = (*self._turns, turn)
         return parsed
 
@@ -209,7 +214,7 @@ class Trajectory:
         """Add tokens; the number of the first one."""
         last = self._last
         start = last.start + len(last.tokens)
-        self._last = _Chunk(tokens, logprobs, start, last)
+        self._last = _new(_Chunk, (tokens, logprobs, start, last))
         return start
 
     def _gathered(self) -> Tokens:
@@ -241,21 +246,11 @@ class Trajectory:
         text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text)
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        after = State(
-            state.renderer,
-            state.tools,
-            state.lead,
-            node,
-            state.past.after(message),
-            reader.calls,
-            reader.waiting,
-            False,
-            () if overlap else pending,
-            overlap,
-            *self._parting(node, state, ids, parsed),
-        )
-        spans = partial(_span, len(ids), size)
-        columns = Alike(len(ids), size, True, 1.0)
+        over = (() if overlap else pending, overlap, *self._parting(node, state, ids, parsed))
+        past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
+        fixed = state.renderer, state.tools, state.lead
+        after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
+        columns, spans = Columns([(len(ids), size, True, 1.0)]), partial(_span, len(ids), size)
         return Tokens.of(ids, columns, text=text, spans=spans, state=after)
 
     def _overlap(self, text: str) -> str:
@@ -290,8 +285,8 @@ class Trajectory:
         return None, Sampled(check, before.unchecked)
 
 
-def _span(count: int, message: int) -> list[Span]:
-    return [Span(0, count, message, "completion", True)]
+def _span(size: int, message: int) -> list[Span]:
+    return [Span(0, size, message, "completion", True)]
 
 
 def _apart(
