@@ -235,6 +235,19 @@ def test_threads_and_pickles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0] == plain.render(chat, vocabularies.backend("qwen3"))
 
 
+@pytest.mark.parametrize("library", ("gigatoken", "tiktoken"))
+def test_many_threads_encode_at_once(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEMPLC_ENGINE", library)
+    codec = codec_of(
+        type(vocabularies.backend("qwen3")).from_str(vocabularies.backend("qwen3").to_str())
+    )
+    texts = [f"word {number} and others, {number * 7} in all. " * 50 for number in range(600)]
+    wanted = [codec.plain(text) for text in texts]
+    assert codec.engine() == library
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(codec.plain, texts)) == wanted
+
+
 def test_rendering_imports_no_tokenizer_library() -> None:
     code = (
         "import sys, templc; templc.get_renderer('qwen3').render_text([{'role': 'user', 'content': 'hi'}]);"

@@ -215,3 +215,36 @@ def test_a_call_without_content_is_read_the_short_way_and_needs_no_blank_line(
     )
     monkeypatch.undo()
     assert parsed == wanted
+
+
+@pytest.mark.parametrize("name", ("qwen3", "llama3", "gpt_oss", "kimi_k2"))
+@pytest.mark.parametrize("finished", (True, False))
+def test_an_answer_without_its_stop_is_read_without_the_machine(
+    name: str, finished: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, whole = prepared(name)
+    given: dict[str, Any] = {"prompt": case.prompt(), "tokenizer": case.tokenizer}
+    parser = case.renderer.parser(**given)
+    parser.feed(whole[:-1])
+    wanted = parser.finish(finished=finished)
+    monkeypatch.setattr(Machine, "feed", refused)
+    parsed = case.renderer.parse(whole[:-1], finished=finished, **given)
+    monkeypatch.undo()
+    assert (parsed.status, parsed.stop) == ("ok" if finished else "truncated", None)
+    assert parsed == wanted
+
+
+@pytest.mark.parametrize("name", ("qwen3", "deepseekv3", "gpt_oss", "gemma4", "mistral_small_3_2"))
+@pytest.mark.parametrize("finished", (True, False))
+def test_an_end_anywhere_is_read_as_the_machine_reads_it(name: str, finished: bool) -> None:
+    case, completions = called(name)
+    given: dict[str, Any] = {"prompt": case.prompt(), "tokenizer": case.tokenizer}
+    blank = codec_of(case.tokenizer).plain("\n")
+    ids = max(completions, key=len)
+    for at in range(1, len(ids)):
+        for cut in (ids[:at], [*ids[:at], *blank]):
+            parser = case.renderer.parser(**given)
+            parser.feed(cut)
+            assert parser.finish(finished=finished) == case.renderer.parse(
+                cut, finished=finished, **given
+            )

@@ -117,7 +117,8 @@ class FastEngine:
 def _gave_up(error: BaseException) -> None:
     """Raise the error again unless the library gave up on a text.
 
-    The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic.
+    The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic. A ValueError
+    of gigatoken says that it is busy.
     """
     if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
         raise error

@@ -55,7 +55,8 @@ def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[
 class Renewed:
     """An encoder that is made anew before the words that it keeps fill the memory.
 
-    Safe to call from several threads.
+    It may be called from several threads: a ValueError says that another one is encoding, for gigatoken lets other
+    threads run but serves one at a time.
     """
 
     def __init__(self, make: Callable[[], Any], first: Any) -> None:
@@ -66,7 +67,10 @@ class Renewed:
         self._left -= len(text)
         if self._left < 0:
             self._renew()
-        return self._encode(text).tolist()  # type: ignore[no-any-return]
+        try:
+            return self._encode(text).tolist()  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise ValueError(f"another thread is encoding ({error})") from None
 
     def _start(self, made: Any) -> None:
         self._encode = made.encode

@@ -64,7 +64,8 @@ def read_whole(
     job = renderer, codec, ids, begins, tools, state, accept, finished
     if tools is None and state is not None:
         tools = state.tools
-    return usual(plan, renderer, codec, ids, tools, Later(_by_machine, job)) or _by_machine(*job)
+    later = Later(_by_machine, job)
+    return usual(plan, renderer, codec, ids, tools, finished, later) or _by_machine(*job)
 
 
 def _by_machine(

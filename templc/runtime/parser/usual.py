@@ -5,7 +5,7 @@ that. What few ask for, spans and the comparison with a render, is left to the m
 ids is a plan, made once for completions that begin alike.
 
     plan = plan_of(renderer, codec, state, tools, accept=False)
-    usual(plan, renderer, codec, ids, tools, later).message  ->  {"role": "assistant", "content": "Yes."}
+    usual(plan, renderer, codec, ids, tools, False, later).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.history import State
-from templc.runtime.parsed import Again, Parsed, ParsedSpan
+from templc.runtime.parsed import Again, Parsed, ParsedSpan, Status
 from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.calls import Reading
 from templc.runtime.parser.kit import Kit, kit_of
@@ -67,16 +67,28 @@ class Later:
 
 
 class Plan:
-    """What reading takes beside the ids. begin: where it begins, None where only the machine can tell."""
+    """What reading takes beside the ids. begin: where it begins, None where only the machine can tell.
 
-    __slots__ = ("_alphabet", "_call_id", "_reading", "begin", "spelling", "states", "vocabulary")
+    end: white space before an end without a stop.
+    """
+
+    __slots__ = (
+        "_alphabet",
+        "_call_id",
+        "_reading",
+        "begin",
+        "end",
+        "spelling",
+        "states",
+        "vocabulary",
+    )
 
     def __init__(
         self, renderer: Renderer, vocabulary: Vocabulary, kit: Kit, start: Start, accept: bool
     ) -> None:
         table = table_for(renderer, start, kit, accept)
         self.begin = _begin(table, start.tail, kit.alphabet)
-        self.states = table.states
+        self.states, self.end = table.states, table.end
         self.vocabulary = vocabulary
         self.spelling = vocabulary.spelling(kit.alphabet)
         self._alphabet, self._call_id = kit.alphabet, renderer.rules.call_id
@@ -119,6 +131,7 @@ def usual(
     codec: Codec,
     ids: tuple[int, ...],
     tools: fold.Tools,
+    finished: bool,
     later: Later,
 ) -> Parsed | None:
     """What the ids say, None where the machine has to read them. later: what it would say."""
@@ -129,15 +142,18 @@ def usual(
         return None
     texts, controls, said = parted
     walk = Walk(plan.states, plan.reading(tools), texts, controls)
-    way = walk.stop(begin)
-    if way is None:
+    stop = walk.stop(begin, plan.end if finished else "")
+    if stop is None:
         return None
     reasoning = walk.fields.get("reasoning", "")
     if walk.reasoned and renderer.tells_missing_reasoning and not reasoning:
         return None
     message = message_of(renderer, walk.fields.get("content", ""), reasoning, walk.calls)
-    stop = int(ids[-1])
-    return Parsed(message, "ok", (), (), later, stop, way.spelled, "".join(said), later)
+    if stop:
+        return Parsed(message, "ok", (), (), later, int(ids[-1]), stop, "".join(said), later)
+    open_at_end: Status = "unclosed_reasoning" if walk.inside == "reasoning" else "ok"
+    status = open_at_end if finished else "truncated"
+    return Parsed(message, status, (), (), later, None, "", "".join(said), later)
 
 
 def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:

@@ -4,8 +4,8 @@ Owns the walk over the states of the automaton, with every white space where it 
 The first thing that is unusual ends it. A turn comes as its control tokens and the texts between them.
 
     walk = Walk(states, reading, ["Yes.", ""], ["\ud801"])
-    walk.stop(begin)  ->  the exit of "\ud801"
-    walk.fields       ->  {"content": "Yes."}
+    walk.stop(begin, "")  ->  "<|im_end|>"
+    walk.fields           ->  {"content": "Yes."}
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from templc.runtime.parser.vocabulary import woven
 class Walk:
     """Reads one completion; what it has is in `fields` and `calls`, `reasoned`: whether it opened reasoning.
 
-    texts: before, between and behind the controls, one more than those.
+    texts: before, between and behind the controls, one more than those. inside: the field that it ends in.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class Walk:
         "_texts",
         "calls",
         "fields",
+        "inside",
         "reasoned",
     )
 
@@ -59,14 +60,20 @@ class Walk:
         self.fields: dict[str, str] = {}
         self.calls: list[ReadCall] = []
         self.reasoned = False
+        self.inside = ""
 
-    def stop(self, begin: Begin) -> Exit | None:
-        """The way that ends the turn; None where something is not as usual."""
+    def stop(self, begin: Begin, end: str) -> str | None:
+        """What stopped the turn, empty where it ends without a stop; None where something is not as usual.
+
+        end: white space that stands before such an end.
+        """
         state, eat, self.reasoned = begin
         while True:
             at, controls = self._at, self._controls
             way = state.sealed.get(controls[at]) if at < len(controls) else None
             if way is None:
+                if at == len(controls) and state.plain:
+                    return "" if self._ends(state, eat, end) else None
                 way = self._anchor(state, eat)
                 if way is None:
                     return None
@@ -79,7 +86,8 @@ class Walk:
             match way.kind:
                 case "stop":
                     behind = self._text or self._at < len(self._controls)
-                    return None if behind or state.gap or state.name != "content" else way
+                    usual = not (behind or state.gap) and state.name == "content"
+                    return way.spelled if usual else None
                 case "call":
                     close = self._called(way) if state.name == "content" else None
                     if close is None:
@@ -157,6 +165,13 @@ class Walk:
             return False
         self.fields[name] = text
         return True
+
+    def _ends(self, state: State, eat: str, end: str) -> bool:
+        """Whether a turn that has no stop ends here as usual, its last text taken."""
+        text, self.inside = self._text, state.name
+        if state.gap or state.late:
+            return state.late and not text
+        return self._taken(state, eat, text, Exit("stop", "", end))
 
     # calls
 
