@@ -17,6 +17,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -127,6 +128,14 @@ class Apertus(Renderer):
             doc="the date in the default system message; a clock is never read",
         ),
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

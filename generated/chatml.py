@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/chatml.yaml
 """Plain ChatML."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Chatml(Renderer):
@@ -15,6 +26,14 @@ class Chatml(Renderer):
         stop=("<|im_end|>",),
         specials=("<|im_start|>", "<|im_end|>"),
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

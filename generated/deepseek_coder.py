@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -46,6 +47,15 @@ class DeepseekCoder(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("systems"),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

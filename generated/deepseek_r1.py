@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -105,6 +106,14 @@ class DeepseekR1(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("systems"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/deepseek_v2.yaml
 """DeepSeek-V2 and V2-Lite Chat."""
 
-from templc.runtime import Blank, Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import (
+    Blank,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Opaque,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class DeepseekV2(Renderer):
@@ -41,6 +52,14 @@ class DeepseekV2(Renderer):
             bind="eos",
             doc="the token that ends an answer",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
     eos_token: str | None

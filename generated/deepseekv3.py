@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Renderer,
@@ -81,6 +82,15 @@ class Deepseekv3(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("systems"),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

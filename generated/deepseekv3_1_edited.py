@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -99,6 +100,14 @@ class Deepseekv31Edited(Renderer):
         "thinking": Option("bool", doc="the prompt opens a think block instead of closing it"),
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
         "enable_thinking": Option("bool", doc="thinking by another name"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("systems"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -158,6 +159,15 @@ class Deepseekv32(Renderer):
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("systems", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     thinking: bool | None

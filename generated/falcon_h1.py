@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -71,6 +72,14 @@ class FalconH1(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

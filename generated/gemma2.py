@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -56,6 +57,14 @@ class Gemma2(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<bos>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "tool": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

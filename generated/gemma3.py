@@ -13,6 +13,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -67,6 +68,14 @@ class Gemma3(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<bos>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque("lead", strips=True),
+        "tool": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

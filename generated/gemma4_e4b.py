@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Reasoning,
     Renderer,
@@ -140,6 +141,13 @@ class Gemma4E4b(Renderer):
             doc="true: the reasoning of earlier tool calls is kept",
         ),
         "bos_token": Option("token", "<bos>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

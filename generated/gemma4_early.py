@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Reasoning,
     Renderer,
@@ -116,6 +117,13 @@ class Gemma4Early(Renderer):
             doc="true: the model is told to think, and the prompt leaves it to it",
         ),
         "bos_token": Option("token", "<bos>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -2,7 +2,17 @@
 # To rebuild: templc build specs/glm4_1v.yaml
 """GLM-4.1V."""
 
-from templc.runtime import Content, Hole, Info, Message, MessageRules, Renderer, Response, Writer
+from templc.runtime import (
+    Content,
+    Hole,
+    Info,
+    Message,
+    MessageRules,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Glm41v(Renderer):
@@ -51,6 +61,14 @@ class Glm41v(Renderer):
         },
         parts_in=("user",),
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 18
         out.write("[gMASK]<sop>")

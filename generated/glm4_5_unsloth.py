@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -121,6 +122,14 @@ class Glm45Unsloth(Renderer):
             "bool",
             doc="false: /nothink behind every user text, and the prompt holds an empty think block",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

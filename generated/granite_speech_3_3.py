@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     OptionText,
     Record,
@@ -113,6 +114,14 @@ class GraniteSpeech33(Renderer):
             doc="the date in the default system message; a clock is never read",
         ),
         "thinking": Option("bool", False, doc="the default system message asks for thoughts"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

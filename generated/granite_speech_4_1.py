@@ -2,7 +2,17 @@
 # To rebuild: templc build specs/granite_speech_4_1.yaml
 """Granite Speech 4.1."""
 
-from templc.runtime import Content, Hole, Info, Message, MessageRules, Renderer, Response, Writer
+from templc.runtime import (
+    Content,
+    Hole,
+    Info,
+    Message,
+    MessageRules,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class GraniteSpeech41(Renderer):
@@ -28,6 +38,14 @@ class GraniteSpeech41(Renderer):
             "other": "drop",
         },
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/gritlm.yaml
 """GritLM."""
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Gritlm(Renderer):
@@ -23,6 +23,14 @@ class Gritlm(Renderer):
     known_options = {
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     eos_token: str | None
     bos_token: str | None

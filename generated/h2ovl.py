@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/h2ovl.yaml
 """H2OVL Mississippi 2B."""
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class H2ovl(Renderer):
@@ -21,6 +21,13 @@ class H2ovl(Renderer):
     )
     known_options = {
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends a turn"),
+    }
+    opaque = {
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     eos_token: str | None
 

@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Past(NamedTuple):
@@ -33,6 +33,12 @@ class H2ovl800m(Renderer):
     )
     known_options = {
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends a turn"),
+    }
+    opaque = {
+        "user": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     eos_token: str | None

@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -36,6 +37,14 @@ class Hermes3(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -59,6 +60,15 @@ class HunyuanA13b(Renderer):
             "other": "repr",
         },
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -65,6 +66,14 @@ class HunyuanOcr(Renderer):
         },
         parts_in=("user",),
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 19

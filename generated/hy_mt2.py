@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -77,6 +78,14 @@ class HyMt2(Renderer):
             "other": "drop",
         },
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
 

@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -48,6 +49,14 @@ class Internvl3(Renderer):
         parts={"image": "<image>\n", "video": "<video>\n"},
         parts_in=("user", "assistant", "tool"),
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Record,
@@ -124,6 +125,13 @@ class Jamba(Renderer):
             values=("is_set", "citation_mode", "response_format"),
             doc="modes of the next answer, where is_set is true: citation_mode fast, response_format json_object; they stand where documents stand",
         ),
+    }
+    opaque = {
+        "system": Opaque("name"),
+        "tool": Opaque("name"),
+        "assistant": Opaque("calls", "name"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -15,6 +15,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Renderer,
@@ -87,6 +88,15 @@ class Kanana15(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("tools"),
+        "prompt": Opaque("calls"),
     }
     bos_token: str | None
 

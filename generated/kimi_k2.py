@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Part,
     Reasoning,
     Renderer,
@@ -89,6 +90,15 @@ class KimiK2(Renderer):
         },
         call_id="functions.{name}:{index}",
     )
+    opaque = {
+        "system": Opaque("name"),
+        "user": Opaque("name"),
+        "tool": Opaque("call_id", "name"),
+        "other": Opaque("name"),
+        "assistant": Opaque("calls", "name", "reasoning"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque("name"),
+    }
     future_type = Future
 
     def head(self, out: Writer) -> None:

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -106,6 +107,15 @@ class KimiK25(Renderer):
             "",
             doc="the declarations as a text (TypeScript), in place of the JSON of the tools",
         ),
+    }
+    opaque = {
+        "system": Opaque("name"),
+        "user": Opaque("name"),
+        "tool": Opaque("call_id", "name"),
+        "other": Opaque("name"),
+        "assistant": Opaque("calls", "name", "reasoning"),
+        "head": Opaque("tools"),
+        "prompt": Opaque("name"),
     }
     future_type = Future
     thinking: bool | None

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -111,6 +112,15 @@ class KimiK26(Renderer):
             False,
             doc="true: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque("name"),
+        "user": Opaque("name"),
+        "tool": Opaque("call_id", "name"),
+        "other": Opaque("name"),
+        "assistant": Opaque("calls", "name", "reasoning"),
+        "head": Opaque("tools"),
+        "prompt": Opaque("name"),
     }
     future_type = Future
     thinking: bool | None

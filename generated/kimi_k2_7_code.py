@@ -14,6 +14,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -78,6 +79,15 @@ class KimiK27Code(Renderer):
             "",
             doc="the declarations as a text (TypeScript), in place of the JSON of the tools",
         ),
+    }
+    opaque = {
+        "system": Opaque("name"),
+        "user": Opaque("name"),
+        "tool": Opaque("call_id", "name"),
+        "other": Opaque("name"),
+        "assistant": Opaque("calls", "name", "reasoning"),
+        "head": Opaque("tools"),
+        "prompt": Opaque("name"),
     }
     tools_ts_str: str
 

@@ -14,6 +14,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Part,
     Renderer,
     Response,
@@ -59,6 +60,15 @@ class KimiK2Instruct(Renderer):
         },
         call_id="functions.{name}:{index}",
     )
+    opaque = {
+        "system": Opaque("name"),
+        "user": Opaque("name"),
+        "tool": Opaque("call_id", "name"),
+        "other": Opaque("name"),
+        "assistant": Opaque("calls", "name"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque("name"),
+    }
 
     def head(self, out: Writer) -> None:
         if out.tools:  # line 19

@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -47,6 +48,14 @@ class KimiVl(Renderer):
             "image_url": "<|media_start|>image<|media_content|><|media_pad|><|media_end|>",
         },
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # line 18

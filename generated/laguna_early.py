@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -85,6 +86,15 @@ class LagunaEarly(Renderer):
             False,
             doc="false: no reasoning is shown, and the prompt closes the think block",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     enable_thinking: bool
 

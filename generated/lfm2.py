@@ -10,6 +10,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -42,6 +43,15 @@ class Lfm2(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|startoftext|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

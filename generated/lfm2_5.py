@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -58,6 +59,14 @@ class Lfm25(Renderer):
             False,
             doc="true: the thoughts of every answer are kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     future_type = Future
     bos_token: str | None

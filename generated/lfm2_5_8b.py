@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     PythonCalls,
     Reasoning,
@@ -71,6 +72,14 @@ class Lfm258b(Renderer):
             False,
             doc="true: the reasoning of every turn is kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     tells_missing_reasoning = True
     future_type = Future

@@ -13,6 +13,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -64,6 +65,14 @@ class Lfm25Parts(Renderer):
             False,
             doc="true: the thoughts of every answer are kept, so that nothing is rewritten",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     future_type = Future
     bos_token: str | None

@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -37,6 +38,14 @@ class Lfm2Vl(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|startoftext|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

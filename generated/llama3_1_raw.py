@@ -19,6 +19,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -109,6 +110,14 @@ class Llama31Raw(Renderer):
             doc="tools that the model knows, named in the system message in this order, and called with texts as keywords; values that are no text are written as JSON, where the template raises; an empty list is as none",
         ),
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools"),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     date_string: str

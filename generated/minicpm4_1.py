@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -43,6 +44,14 @@ class Minicpm41(Renderer):
     )
     known_options = {
         "enable_thinking": Option("bool", doc="false: the prompt closes an empty think block"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     enable_thinking: bool | None
 

@@ -19,6 +19,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Reasoning,
     Renderer,
@@ -125,6 +126,15 @@ class MinicpmV45(Renderer):
         ),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

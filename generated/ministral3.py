@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Renderer,
@@ -142,6 +143,14 @@ class Ministral3(Renderer):
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
     }
     runs = ("in_user_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools"),
+        "tool": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     bos_token: str | None

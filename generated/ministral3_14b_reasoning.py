@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -99,6 +100,14 @@ class Ministral314bReasoning(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -161,6 +162,14 @@ class MistralMedium35(Renderer):
         ),
     }
     runs = ("in_user_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools"),
+        "tool": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -97,6 +98,14 @@ class MistralNemo(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("lead", "tools"),
+        "tool": Opaque("call_id"),
+        "assistant": Opaque("calls"),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

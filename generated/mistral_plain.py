@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Past(NamedTuple):
@@ -34,6 +34,12 @@ class MistralPlain(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -8,6 +8,7 @@ from templc.runtime import (
     Info,
     LeadContent,
     Message,
+    Opaque,
     Option,
     OptionText,
     Renderer,
@@ -52,6 +53,13 @@ class MistralSmall2501(Renderer):
         ),
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     now: str
     bos_token: str | None

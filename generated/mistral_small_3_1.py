@@ -9,6 +9,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     MessageRules,
+    Opaque,
     Option,
     OptionText,
     Renderer,
@@ -66,6 +67,13 @@ class MistralSmall31(Renderer):
         ),
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     now: str
     bos_token: str | None

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -144,6 +145,14 @@ class MistralSmall32(Renderer):
         ),
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools"),
+        "tool": Opaque("call_id"),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

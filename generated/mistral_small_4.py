@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -159,6 +160,14 @@ class MistralSmall4(Renderer):
         ),
     }
     runs = ("in_user_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("tools"),
+        "tool": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -12,6 +12,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     MessageRules,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -61,6 +62,13 @@ class MistralV02(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("lead"),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     bos_token: str | None

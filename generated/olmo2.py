@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Future(NamedTuple):
@@ -44,6 +44,14 @@ class Olmo2(Renderer):
             doc="the token that ends an answer",
         ),
         "bos_token": Option("token", "<|endoftext|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

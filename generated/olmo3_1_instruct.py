@@ -14,6 +14,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     PythonCalls,
     Renderer,
@@ -72,6 +73,15 @@ class Olmo31Instruct(Renderer):
             bind="eos",
             doc="the token that ends the last answer",
         ),
+    }
+    opaque = {
+        "system": Opaque("tools"),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("systems", "tools"),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     MessageRules,
+    Opaque,
     Option,
     Reasoning,
     Renderer,
@@ -74,6 +75,14 @@ class Olmo3Think(Renderer):
             bind="eos",
             doc="the token that ends the last answer",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("reasoning"),
+        "head": Opaque("systems"),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

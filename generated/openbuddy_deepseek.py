@@ -4,7 +4,18 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Blank, Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import (
+    Blank,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Opaque,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Past(NamedTuple):
@@ -57,6 +68,14 @@ class OpenbuddyDeepseek(Renderer):
     )
     known_options = {
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends an answer"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

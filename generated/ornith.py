@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -141,6 +142,14 @@ class Ornith(Renderer):
         "enable_thinking": Option("bool", doc="false: the prompt closes an empty think block"),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     add_vision_id: bool

@@ -4,7 +4,18 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Opaque,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Future(NamedTuple):
@@ -41,6 +52,14 @@ class Phi35(Renderer):
             bind="eos",
             doc="written at the end, where no prompt follows",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

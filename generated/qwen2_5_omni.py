@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -73,6 +74,14 @@ class Qwen25Omni(Renderer):
             doc="true: pictures and videos are numbered, each kind on its own",
         ),
         "add_audio_id": Option("bool", False, doc="true: sounds are numbered, Audio 1: and so on"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
     }
     add_vision_id: bool
     add_audio_id: bool

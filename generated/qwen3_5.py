@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Part,
     Reasoning,
@@ -162,6 +163,14 @@ class Qwen35(Renderer):
         "enable_thinking": Option("bool", doc="false: the prompt closes an empty think block"),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque("calls", "reasoning"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     add_vision_id: bool

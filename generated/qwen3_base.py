@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Renderer,
     Response,
     ToolText,
@@ -102,6 +103,15 @@ class Qwen3Base(Renderer):
         lists_by_role={"tool": "repr", "system": "repr", "other": "drop"},
     )
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
 

@@ -19,6 +19,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Reasoning,
     Renderer,
     Response,
@@ -130,6 +131,15 @@ class Qwen3Thinking(Renderer):
         lists="drop",
     )
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
 

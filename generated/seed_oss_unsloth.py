@@ -17,6 +17,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     OptionText,
     Part,
@@ -100,6 +101,15 @@ class SeedOssUnsloth(Renderer):
             least=-1,
         ),
         "use_json_tooldef": Option("bool", doc="true: tools are declared as one JSON list"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True),
+        "head": Opaque("lead", "tools"),
+        "prompt": Opaque(),
     }
     thinking_budget: int
     use_json_tooldef: bool | None

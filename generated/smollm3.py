@@ -14,6 +14,7 @@ from templc.runtime import (
     LeadContent,
     Message,
     MessageRules,
+    Opaque,
     Option,
     OptionText,
     Record,
@@ -116,6 +117,14 @@ class Smollm3(Renderer):
             "2025-07-08",
             doc="the date in the system message; a clock is never read",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "tool": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque("lead", strips=True),
+        "prompt": Opaque("lead"),
     }
     past_type = Past
     enable_thinking: bool

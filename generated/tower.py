@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -49,6 +50,14 @@ class Tower(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<bos>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

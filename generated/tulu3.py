@@ -4,7 +4,7 @@
 
 from typing import NamedTuple
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Future(NamedTuple):
@@ -49,6 +49,14 @@ class Tulu3(Renderer):
             bind="eos",
             doc="the token that ends an answer",
         ),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     future_type = Future
     eos_token: str | None

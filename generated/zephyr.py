@@ -2,7 +2,7 @@
 # To rebuild: templc build specs/zephyr.yaml
 """Zephyr and OmniLMM."""
 
-from templc.runtime import Content, Hole, Info, Message, Option, Renderer, Response, Writer
+from templc.runtime import Content, Hole, Info, Message, Opaque, Option, Renderer, Response, Writer
 
 
 class Zephyr(Renderer):
@@ -23,6 +23,14 @@ class Zephyr(Renderer):
     )
     known_options = {
         "eos_token": Option("token", "</s>", bind="eos", doc="the token that ends every turn"),
+    }
+    opaque = {
+        "system": Opaque(),
+        "user": Opaque(),
+        "other": Opaque(),
+        "assistant": Opaque(),
+        "head": Opaque(),
+        "prompt": Opaque(),
     }
     eos_token: str | None
 

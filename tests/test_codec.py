@@ -118,7 +118,7 @@ def test_tokens_inside_one_character_share_its_start(name: str) -> None:
 def test_token_bytes_of_added_tokens_and_unknown_ids(name: str) -> None:
     for codec in every_kind(name):
         assert all(codec.token_bytes(id) == text.encode() for text, id in codec.added().items())
-        for token_id in (10_000_000, -1):
+        for token_id in (10_000_000, 2**32, -1):
             with pytest.raises(TokenizerError, match=f"has no token {token_id}"):
                 codec.token_bytes(token_id)
 

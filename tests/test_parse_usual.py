@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 from templc.runtime.codec import codec_of
 from templc.runtime.parser.alphabet import COUNT
 from templc.runtime.parser.machine import Machine
+from templc.runtime.parser.vocabulary import vocabulary_of
 from tests.support.responses import TOOLS, Case, answered, cases, small_messages
 
 
@@ -120,3 +121,97 @@ def machine_read(case: Case, ids: list[int]) -> Any:
 def refused(self: Machine, text: str) -> None:
     """In place of the machine's reading: a prompt without a beginning of the answer may still be given."""
     assert not text
+
+
+def fresh(case: Case) -> Tokenizer:
+    """The tokenizer once more: nothing is known yet of its tokens."""
+    return Tokenizer.from_str(case.tokenizer.to_str())
+
+
+def test_tokens_that_never_came_are_read_without_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, ids = prepared("qwen3")
+    monkeypatch.setattr(Machine, "feed", refused)
+    parsed = case.renderer.parse(ids, prompt=case.prompt(), tokenizer=fresh(case))
+    assert parsed.status == "ok"
+
+
+def test_only_tokens_that_came_take_memory() -> None:
+    case, ids = prepared("qwen3")
+    codec = codec_of(fresh(case))
+    plain = set(ids) - set(codec.added().values())
+    case.renderer.parse(ids, tokenizer=codec)
+    known = vocabulary_of(codec)
+    assert set(known._pieces) == plain | {*known.controls}
+
+
+@pytest.mark.parametrize("odd", (-1, -151660, 2**31, 2**32, 2**40, 3.0, 3.7, True))
+def test_odd_ids_are_read_as_the_machine_reads_them(odd: Any) -> None:
+    case, ids = prepared("qwen3")
+    for changed in ([odd, *ids], [*ids[:-1], odd, ids[-1]], [*ids, odd]):
+        parsed = case.renderer.parse(
+            changed, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer
+        )
+        assert parsed == machine_read(case, changed)
+
+
+def test_ids_may_be_a_tuple_or_an_array() -> None:
+    case, ids = prepared("qwen3")
+    given: dict[str, Any] = {"prompt": case.prompt(), "tokenizer": case.tokenizer}
+    wanted = case.renderer.parse(ids, **given)
+    others: list[Any] = [tuple(ids), np.array(ids)]
+    for same in others:
+        assert case.renderer.parse(same, **given) == wanted
+
+
+def test_a_byte_that_no_text_has_is_no_control_token() -> None:
+    case, ids = prepared("qwen3")
+    codec = codec_of(case.tokenizer)
+    bytes_of = {codec.token_bytes(token): token for token in range(256)}
+    for others in ((0xFF,), (0xFF, 0, 0, 1), (0xED, 0xA0, 0x80)):
+        changed = [*ids[:-1], *(bytes_of[bytes([byte])] for byte in others), ids[-1]]
+        parsed = case.renderer.parse(
+            changed, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer
+        )
+        assert parsed == machine_read(case, changed)
+        assert "\ufffd" in parsed.message["content"]
+
+
+@pytest.mark.parametrize("said", ("be kind", "/no_think", "/think"))
+def test_what_a_prompt_holds_of_the_answer_may_hang_on_the_system_message(said: str) -> None:
+    renderer = next(cases("smollm3")).renderer
+    tokenizer = next(cases("smollm3")).tokenizer
+    chat = [{"role": "system", "content": said}, {"role": "user", "content": "q"}]
+    conversation = renderer.start(chat, tokenizer)
+    ids = [*codec_of(tokenizer).plain("Yes."), renderer.stop_token_ids(tokenizer)[0]]
+    assert conversation.sampled(ids).canonical
+
+
+def test_one_plan_is_for_tools_of_all_kinds() -> None:
+    case, completions = called("qwen3")
+    ids = max(completions, key=len)
+    given: dict[str, Any] = {"prompt": case.prompt(), "tokenizer": case.tokenizer}
+    for _ in range(2):
+        assert not case.renderer.parse(ids, **given).notes
+        assert not case.renderer.parse(ids, tools=TOOLS, **given).notes
+        others = [{"type": "function", "function": {"name": "other"}}]
+        notes = case.renderer.parse(ids, tools=others, **given).notes
+        assert {note.code for note in notes} == {"unknown_tool"}
+
+
+def test_a_call_without_content_is_read_the_short_way_and_needs_no_blank_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = next(cases("qwen3_coder"))
+    call = {"id": "call_0", "function": {"name": "f", "arguments": {"k": "v"}}}
+    completion = case.completion({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert completion is not None
+    wanted = machine_read(case, completion.ids)
+    assert not wanted.notes
+    monkeypatch.setattr(Machine, "feed", refused)
+    parsed = case.renderer.parse(
+        completion.ids, prompt=case.prompt(), tools=TOOLS, tokenizer=case.tokenizer
+    )
+    monkeypatch.undo()
+    assert parsed == wanted

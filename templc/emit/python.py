@@ -223,6 +223,7 @@ _RUNTIME_NAMES = (
     "Message",
     "MessageRules",
     "Name",
+    "Opaque",
     "Option",
     "OptionText",
     "Reasoning",

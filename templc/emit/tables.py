@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
+from templc.ir.opaque import opaque_turns
 from templc.ir.ops import Program, tells_missing
 from templc.model.spec import InlineReasoning, Option
+from templc.runtime.opaque import Opaque
 
 
 class Tables:
@@ -34,6 +36,8 @@ class Tables:
         ]
         if runs:
             lines.add(f"runs = {_tuple(tuple(runs), 4)}")
+        opaque = [f"{literal(name)}: {_opaque(one)}" for name, one in opaque_turns(program).items()]
+        lines.listed("opaque = {", opaque, "}")
         if tells_missing(program, "reasoning"):
             lines.add("tells_missing_reasoning = True")
         if program.past:
@@ -141,6 +145,11 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
     if columns(one) + 8 + len(name) + 2 <= 100:
         return one if items else ""
     return "{\n" + "".join(f"            {entry},\n" for entry in entries) + "        }"
+
+
+def _opaque(turn: Opaque) -> str:
+    parts = [literal(name) for name in sorted(turn.reads)]
+    return f"Opaque({', '.join([*parts, 'strips=True'] if turn.strips else parts)})"
 
 
 def _inline(inline: InlineReasoning) -> str:

@@ -249,3 +249,8 @@ FILTERS: dict[str, Filter] = {
         ),
     )
 }
+
+STRIPPING = frozenset(
+    {"strip", "lstrip", "rstrip", "strip_newlines", "lstrip_newlines", "rstrip_newlines"}
+)
+"""The filters that take nothing but white space off the ends of a text."""

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 from templc.ir.filters import COMPARED, FUNCTIONS, passes
 from templc.ir.settings import option_value
 from templc.model import expr
+from templc.model.filters import STRIPPING
 from templc.runtime.messages import Message
 from templc.runtime.records import record_part
 
@@ -37,10 +38,7 @@ class Alike:
 Atom = expr.Test | expr.Counted | expr.Quantified | Alike
 
 # Filters that give no text for no text, and never more characters than they were given.
-SHRINKING = frozenset(
-    {"strip", "lstrip", "rstrip", "strip_newlines", "lstrip_newlines", "rstrip_newlines"}
-    | {"after", "after_last", "before", "remove"}
-)
+SHRINKING = STRIPPING | {"after", "after_last", "before", "remove"}
 
 
 def filtered(found: Any, filters: tuple[expr.FilterUse, ...]) -> Any:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.runtime.errors import MessageError
 from templc.runtime.spelled import spells
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One tool call; `arguments` is a mapping, or a string that is written byte for byte.
 
     `raw`: how a model spelled single arguments, by name; written where it still means the value. `number`: how many
-    calls of the conversation stand before it, as text.
+    calls of the conversation stand before it, as text; calls are equal whatever it is.
     """
 
     name: str
     arguments: Any
     id: str = ""
     type: str = "function"
-    raw: Mapping[str, str] = field(default_factory=dict)
-    number: str = field(default="", compare=False)
+    raw: Mapping[str, str] = {}  # nobody changes it
+    number: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self[:5] == other[:5]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:5])
 
     @property
     def ordinal(self) -> str:
@@ -63,7 +70,6 @@ class Call:
             ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     name: str
     value: Any

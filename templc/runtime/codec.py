@@ -13,6 +13,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from templc.runtime.added import Matcher
@@ -87,23 +89,32 @@ class Codec(Protocol):
 
 
 class _Kept(NamedTuple):
-    """A codec, what its tokenizer looked like when the codec was made, and the id that a new token would get."""
+    """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
+
+    stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper
+    of another one. free: the id that a new token would get, -1 where none can be added.
+    """
 
     codec: Codec
-    stamp: object
+    known: weakref.ref[Any] | None
     owner: object
+    stamp: object
+    bare: bool
     free: int
 
-    def fits(self, tokenizer: Any, stamp: object) -> bool:
-        """Whether no token was added since, and nothing else was changed."""
-        backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-        grown = self.free >= 0 and backend.id_to_token(self.free) is not None
-        return self.stamp == stamp and not grown
+    def fits(self, tokenizer: Any) -> bool:
+        """Whether this is the tokenizer, no token was added since, and nothing else was changed."""
+        if self.known is not None and self.known() is not tokenizer:
+            return False
+        if self.free >= 0:
+            backend = tokenizer if self.bare else tokenizer.backend_tokenizer
+            if backend.id_to_token(self.free) is not None:
+                return False
+        return self.bare or self.stamp == _stamp(tokenizer)
 
 
 _lock = threading.RLock()
-_weak: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
-_strong: dict[int, _Kept] = {}
+_known: dict[int, _Kept] = {}
 
 
 def codec_of(tokenizer: object) -> Codec:
@@ -113,16 +124,16 @@ def codec_of(tokenizer: object) -> Codec:
     through. `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory,
     since its codec needs it.
     """
+    kept = _known.get(id(tokenizer))
+    if kept is not None and kept.fits(tokenizer):
+        return kept.codec
     if hasattr(tokenizer, "control_starts"):
         return tokenizer  # type: ignore[return-value]
     with _lock:
-        stamp = _stamp(tokenizer)
-        kept = _strong.get(id(tokenizer)) or _weakly_kept(tokenizer)
-        if kept is not None and kept.fits(tokenizer, stamp):
-            return kept.codec
-        codec = _build(tokenizer)
-        _keep(tokenizer, codec, stamp)
-        return codec
+        kept = _known.get(id(tokenizer))
+        if kept is None or not kept.fits(tokenizer):
+            kept = _known[id(tokenizer)] = _keep(tokenizer, _build(tokenizer))
+        return kept.codec
 
 
 def _stamp(tokenizer: Any) -> object:
@@ -142,24 +153,22 @@ def _free(tokenizer: Any) -> int:
     return max(size, *(int(id) + 1 for id in backend.get_added_tokens_decoder()), 0)
 
 
-def _weakly_kept(tokenizer: object) -> _Kept | None:
-    try:
-        return _weak.get(tokenizer)
-    except TypeError:  # not hashable, or takes no weak reference
-        return None
-
-
-def _keep(tokenizer: object, codec: Codec, stamp: object) -> None:
+def _keep(tokenizer: Any, codec: Codec) -> _Kept:
     from templc.runtime.codec_hf import TokenizersCodec
 
+    known: weakref.ref[Any] | None = None
     if isinstance(codec, TokenizersCodec):
-        try:
-            _weak[tokenizer] = _Kept(codec, stamp, None, _free(tokenizer))
-            return
-        except TypeError:
-            pass
-    # The owner keeps the object alive, so that its id is not given to another one.
-    _strong[id(tokenizer)] = _Kept(codec, stamp, tokenizer, _free(tokenizer))
+        with suppress(TypeError):  # which takes no weak reference
+            known = weakref.ref(tokenizer, partial(_forget, id(tokenizer)))
+    owner = tokenizer if known is None else None
+    bare = _is_backend(tokenizer)
+    return _Kept(codec, known, owner, _stamp(tokenizer), bare, _free(tokenizer))
+
+
+def _forget(place: int, gone: weakref.ref[Any]) -> None:
+    kept = _known.get(place)
+    if kept is not None and kept.known is gone:
+        del _known[place]
 
 
 def _is_backend(candidate: object) -> bool:

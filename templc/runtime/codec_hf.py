@@ -117,7 +117,7 @@ class TokenizersCodec:
         return text
 
     def token_bytes(self, token_id: int) -> bytes:
-        text = self._whole.id_to_token(token_id) if token_id >= 0 else None
+        text = self._whole.id_to_token(token_id) if 0 <= token_id < 1 << 32 else None
         if text is None:
             raise TokenizerError(f"{self.name} has no token {token_id}")
         return text.encode() if self._added.get(text) == token_id else self._read_bytes(text)

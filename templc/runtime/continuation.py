@@ -8,7 +8,6 @@ content opens and does not close (`<think>\\nRed is`); an empty message gives th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
@@ -93,10 +92,10 @@ def _cut(
     if not reasoning:
         reasoning, content, is_open = _block(renderer, out, past, content)
         if is_open:
-            return _Cut(replace(message, reasoning=_MARK, content=""), "reasoning", reasoning)
+            return _Cut(message._replace(reasoning=_MARK, content=""), "reasoning", reasoning)
     if reasoning and not content and not _split(message, raw):
-        return _Cut(replace(message, reasoning=_MARK, content=""), "reasoning", reasoning)
-    whole = replace(message, reasoning=reasoning, content=_MARK)
+        return _Cut(message._replace(reasoning=_MARK, content=""), "reasoning", reasoning)
+    whole = message._replace(reasoning=reasoning, content=_MARK)
     return _Cut(whole, "content", content)
 
 

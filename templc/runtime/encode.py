@@ -14,23 +14,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
+from templc.runtime.columns import Columns
 from templc.runtime.errors import ControlTokenError, MessageError
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.rows import Encoded, encoded
+from templc.runtime.skeleton import Filled, Item, unfilled
 from templc.runtime.tokens import Span, Tokens
 
 ContentSpecials: TypeAlias = Literal["text", "error", "control"]
-
-Owner: TypeAlias = tuple[int, bool, float]
-Share: TypeAlias = tuple[Owner, int]
-Waiting: TypeAlias = tuple[Piece, str]
-
-_owner: Callable[[Piece], Owner] = attrgetter("message", "sampled", "weight")
 
 
 class _Zones(NamedTuple):
@@ -44,27 +42,29 @@ class _Zones(NamedTuple):
 
 
 def encode(
-    pieces: Sequence[Piece],
+    items: Sequence[Item],
     codec: Codec,
     content_specials: ContentSpecials = "text",
     *,
     at_start: bool = True,
 ) -> Tokens:
-    """The tokens of `pieces`, in order, with weight, `sampled` and message of each.
+    """The tokens of pieces and filled skeletons, in order, with weight, `sampled` and message of each.
 
     content_specials: what to do where body text spells a control token. `text`: it stays text. `error`:
     `ControlTokenError`. `control`: the published tokenizer reads the whole text. at_start: nothing comes before.
     `MessageError`, with message and field, for text that no tokenizer can encode.
     """
-    pieces = [piece for piece in pieces if piece.text]
-    text = text_of(pieces)
+    items, text = _written(items)
     try:
+        if content_specials == "text":
+            return _encode_text(items, text, codec, at_start)
+        pieces = unfilled(items)
         _check(pieces, text, codec, content_specials)
         if content_specials == "control":
             return _encode_control(pieces, text, codec)
         return _encode_text(pieces, text, codec, at_start)
     except MessageError as error:
-        raise _located(error, pieces) from None
+        raise _located(error, unfilled(items)) from None
 
 
 def ids_of(
@@ -79,7 +79,7 @@ def ids_of(
     _check(pieces, text, codec, content_specials)
     if content_specials == "control":
         return codec.control(text)
-    return _owned([piece for piece in pieces if piece.text], codec, at_start)[0]
+    return _encoded([piece for piece in pieces if piece.text], codec, at_start).ids
 
 
 def _check(
@@ -89,118 +89,57 @@ def _check(
         _refuse_control_tokens(pieces, text, codec)
 
 
-def _encode_text(pieces: Sequence[Piece], text: str, codec: Codec, at_start: bool) -> Tokens:
-    ids, shares = _owned(pieces, codec, at_start)
-    weights: list[float] = []
-    sampled: list[bool] = []
-    message_index: list[int] = []
-    for (message, was_sampled, weight), count in shares:
-        weights += [weight] * count
-        sampled += [was_sampled] * count
-        message_index += [message] * count
-
-    def spans() -> list[Span]:
-        cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-        return _spans(pieces, _token_starts(text, cuts, codec, at_start))
-
-    return Tokens(
-        ids,
-        weights=weights,
-        sampled=sampled,
-        message_index=message_index,
-        text=text,
-        spans=spans,
-    )
-
-
-def _owned(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> tuple[list[int], list[Share]]:
-    """The ids, and how many of them each owner has, in order."""
-    counted = _by_cuts if codec.controls.flagged else _by_stretches
-    return counted(pieces, codec, at_start)
-
-
-def _by_stretches(
-    pieces: Sequence[Piece], codec: Codec, at_start: bool
-) -> tuple[list[int], list[Share]]:
-    """See `_owned`; for control tokens without flags."""
-    ids: list[int] = []
-    shares: list[Share] = []
-    waiting: list[Waiting] = []
-    scaffold: list[Piece] = []
-    for piece in pieces:
-        if not piece.body:
-            scaffold.append(piece)
-            continue
-        if scaffold:
-            waiting = _passed(scaffold, waiting, codec, at_start, ids, shares)
-            scaffold = []
-        waiting.append((piece, piece.text))
-    if scaffold:
-        waiting = _passed(scaffold, waiting, codec, at_start, ids, shares)
-    if waiting:
-        _flush(waiting, codec, at_start and not ids, ids, shares)
-    return ids, shares
-
-
-def _passed(
-    scaffold: Sequence[Piece],
-    waiting: list[Waiting],
-    codec: Codec,
-    at_start: bool,
-    ids: list[int],
-    shares: list[Share],
-) -> list[Waiting]:
-    """Add what stands before the last control token of neighbouring scaffold; the text that waits for more."""
-    found = codec.scaffold.stretch(tuple([piece.text for piece in scaffold]), codec)
-    for place, text in found.lead:
-        waiting.append((scaffold[place], text))
-    if not found.ids:
-        return waiting
-    if waiting:
-        _flush(waiting, codec, at_start and not ids, ids, shares)
-    ids += found.ids
-    shares += zip(map(_owner, scaffold), found.counts, strict=True)
-    return [(scaffold[place], text) for place, text in found.tail]
-
-
-def _flush(
-    waiting: Sequence[Waiting],
-    codec: Codec,
-    first: bool,
-    ids: list[int],
-    shares: list[Share],
-) -> None:
-    """Add the text between two control tokens. first: nothing comes before it."""
-    owners: list[Owner] = []
-    ends: list[int] = []
-    size = 0
-    for piece, text in waiting:
-        owner = _owner(piece)
-        size += len(text)
-        if owners and owner == owners[-1]:
-            ends[-1] = size
+def _written(items: Sequence[Item]) -> tuple[list[Item], str]:
+    """The items that write something, and the text of all."""
+    kept: list[Item] = []
+    parts: list[str] = []
+    for item in items:
+        if isinstance(item, Filled):
+            skeleton, _, content = item
+            parts += (skeleton.opening, content, skeleton.closing)
+        elif item.text:
+            parts.append(item.text)
         else:
-            owners.append(owner)
-            ends.append(size)
-    whole = waiting[0][1] if len(waiting) == 1 else "".join([text for _, text in waiting])
-    if len(owners) == 1:
-        found = codec.plain(whole, at_start=first)
-        shares.append((owners[0], len(found)))
-    else:
-        found, counts = codec.plain_counted(whole, ends, at_start=first)
-        shares += zip(owners, counts, strict=True)
-    ids += found
+            continue
+        kept.append(item)
+    return kept, "".join(parts)
+
+
+def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
+    tokens = Tokens.__new__(Tokens)
+    found = _encoded(items, codec, at_start, tokens)
+    spans = partial(_spans_of, items, text, codec, at_start)
+    return tokens.complete(Columns(found.runs), text=text, spans=spans)
+
+
+def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
+    pieces = unfilled(items)
+    cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
+    return _spans(pieces, _token_starts(text, cuts, codec, at_start))
+
+
+def _encoded(
+    items: Sequence[Item], codec: Codec, at_start: bool, ids: list[int] | None = None
+) -> Encoded:
+    """ids: an empty list for the ids, which spares copying them."""
+    if codec.controls.flagged:
+        return _by_cuts(unfilled(items), codec, at_start, ids)
+    return encoded(items, codec, at_start, ids)
 
 
 def _by_cuts(
-    pieces: Sequence[Piece], codec: Codec, at_start: bool
-) -> tuple[list[int], list[Share]]:
-    """As `_by_stretches`, also for control tokens whose flags look at the text around them."""
+    pieces: Sequence[Piece], codec: Codec, at_start: bool, ids: list[int] | None
+) -> Encoded:
+    """As `encoded`, also for control tokens whose flags look at the text around them."""
     text = text_of(pieces)
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
-    zones = _zones(pieces, _owner)
-    ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
-    return ids, list(zip(map(_owner, zones.pieces), counts, strict=True))
+    zones = _zones(pieces, attrgetter("message", "sampled", "weight"))
+    out = Encoded(ids)
+    found, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    list.extend(out.ids, found)
+    for piece, count in zip(zones.pieces, counts, strict=True):
+        out.runs.append((count, piece.message, piece.sampled, piece.weight))
+    return out
 
 
 def _counted(
@@ -236,7 +175,7 @@ def _counted(
 
 
 def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
-    zones = _zones(pieces, _owner)
+    zones = _zones(pieces, attrgetter("message", "sampled", "weight"))
     ids, starts = codec.control_starts(text)
     owners = [zones.at(start) for start in starts]
     return Tokens(
@@ -245,7 +184,7 @@ def _encode_control(pieces: Sequence[Piece], text: str, codec: Codec) -> Tokens:
         sampled=[piece.sampled for piece in owners],
         message_index=[piece.message for piece in owners],
         text=text,
-        spans=lambda: _spans(pieces, starts),
+        spans=partial(_spans, pieces, starts),
     )
 
 

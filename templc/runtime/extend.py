@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
@@ -21,6 +20,7 @@ from templc.runtime.history import Node, State, chain, emission, first_change, m
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
+from templc.runtime.skeleton import Frames, Item, frames_of
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -115,7 +115,10 @@ def _sealed(renderer: Renderer, state: State) -> State:
 
 @dataclass(slots=True)
 class _Extension:
-    """New messages read and summarised. `seen`: what each sees; `joint`: what the last old message now sees."""
+    """New messages read and summarised. `seen`: what each sees; `joint`: what the last old message now sees.
+
+    out: has what is fixed. frames: of the renderer, where turns can be filled in.
+    """
 
     renderer: Renderer
     previous: Tokens
@@ -127,6 +130,8 @@ class _Extension:
     reader: Reader
     codec: Codec
     prompt: bool
+    out: Writer
+    frames: Frames | None
 
     @classmethod
     def of(
@@ -146,17 +151,18 @@ class _Extension:
         seen = fold.futures(turns, last)
         joint = seen[0].before(turns.messages[0]) if seen else last
         assert state.node is not None
-        return cls(renderer, previous, state, state.node, turns, seen, joint, reader, codec, wanted)
+        read = (renderer, previous, state, state.node, turns, seen, joint, reader, codec, wanted)
+        return cls(*read, out, frames_of(renderer, codec))
 
     # the two ways
 
     def faithful(self) -> Tokens:
         change = self._change()
         cut_off = "closer" in self.state.pending or self.state.differs is not None
-        pieces = None if change or cut_off else self._pieces()
-        if pieces is None:
+        added = None if change or cut_off else self._added()
+        if added is None:
             raise self._refusal(change or self.node, cut_off)
-        text = text_of(pieces)
+        text = text_of(added)
         changed = changed_ids(self.codec, self.previous, self.previous.text, text)
         if changed:
             raise UnstableExtension(
@@ -164,45 +170,31 @@ class _Extension:
                 keep=len(self.previous) - changed,
                 help='rewind to `keep` tokens, or extend with history="as_sampled"',
             )
-        return self._encoded(pieces)
+        return self._encoded(added)
 
     def as_sampled(self, before: Callable[[], Tokens]) -> Tokens:
-        grown = None if self.state.prompt else self._grown()
-        out = Writer(self.state.tools, self.state.lead)
-        out.pieces.extend(grown or ())
-        self._close(out)
-        self._follow(out)
-        pieces = out.pieces
-        found = self._encoded(pieces)
+        found = self._encoded(self._items())
         state = found.state
         assert isinstance(state, State)
-        if state.apart is None and not self._same(pieces, found.text):
+        if state.apart is None and not self._same(found):
             whole = before() + found
             messages = (*messages_of(self.node), *self.turns.messages)
             fresh = fresh_render(self.renderer, messages, self.state.tools, self.codec, self.prompt)
             if list(whole) != list(fresh):
                 state = found.state = state._replace(apart=common(whole, fresh))
         if state.apart is not None or state.unchecked is not None:
-            found.notes_when_asked(partial(_notes, state))
+            found.notes_when_asked(state.notes)
         return found
 
-    def _encoded(self, pieces: list[Piece]) -> Tokens:
+    def _encoded(self, items: Sequence[Item]) -> Tokens:
         specials = self.renderer.content_specials
-        found = encode(pieces, self.codec, specials, at_start=not self.previous)
+        found = encode(items, self.codec, specials, at_start=not self.previous)
         old = self.state
-        # As `_replace` would, in a third of the time.
-        found.state = State(
-            old.renderer,
-            old.tools,
-            old.lead,
-            chain(self.turns, self.seen, self.node, old.size),
-            self.turns.pasts[-1],
-            self.reader.calls,
-            self.reader.waiting,
-            self.prompt,
-            apart=old.apart,
-            unchecked=old.unchecked,
-        )
+        node = chain(self.turns, self.seen, self.node, old.size)
+        fixed = old.renderer, old.tools, old.lead
+        now = node, self.turns.pasts[-1], self.reader.calls, self.reader.waiting, self.prompt
+        # As `_replace` would, in a fifth of the time.
+        found.state = tuple.__new__(State, (*fixed, *now, (), "", old.apart, old.unchecked))
         return found
 
     # what stays
@@ -215,7 +207,7 @@ class _Extension:
                 node = node.parent
             return node
         earlier = self.joint.before(self.node.message)
-        return first_change(self.renderer, self.state, self.node.parent, earlier)
+        return first_change(self.renderer, self.state, self.node.parent, earlier, self.frames)
 
     def _grown(self) -> list[Piece] | None:
         """What new system messages add to a head that reads them all; None where they change what was written.
@@ -246,18 +238,20 @@ class _Extension:
             node = node.parent
         return not (self.state.pending or end(self.renderer, self.state))
 
-    def _same(self, pieces: list[Piece], text: str) -> bool:
-        """Whether a fresh render surely has the same tokens, found without rendering anew. text: of the pieces."""
-        if self._change() is not None or "closer" in self.state.pending or self.state.overlap:
-            return False
+    def _same(self, found: Tokens) -> bool:
+        """Whether a fresh render surely has the same tokens, found without rendering anew. found: those added."""
         state = self.state
+        if self._change() is not None or "closer" in state.pending or state.overlap:
+            return False
         # Where nothing was written behind the last message, what was added is what a fresh render adds.
         bare = bool(state.pending) or not (state.prompt or end(self.renderer, state))
         if not (bare and self._alike()):
-            faithful = self._pieces()
-            if faithful is None or text_of(faithful) != text:
+            faithful = self._added()
+            if faithful is None or text_of(faithful) != found.text:
                 return False
-        return not changed_ids(self.codec, self.previous, self.previous.text, text)
+        if found and found[0] in self.codec.controls.ids:  # no merge goes across it
+            return True
+        return not changed_ids(self.codec, self.previous, self.previous.text, found.text)
 
     def _refusal(self, change: Node, cut_off: bool) -> UnstableExtension:
         messages = messages_of(self.node)
@@ -282,24 +276,22 @@ class _Extension:
 
     # what is written
 
-    def _pieces(self) -> list[Piece] | None:
-        """The new pieces, or None where the last message, the finish or the prompt would be rewritten.
+    def _added(self) -> Sequence[Item] | None:
+        """What is new, or None where the last message, the finish or the prompt would be rewritten.
 
         At the end a prefix is enough: what the last message gains by its new future is part of the extension.
         """
-        renderer, state = self.renderer, self.state
-        out = Writer(state.tools, state.lead)
-        out.pieces.extend(self._grown() or ())
+        renderer, state, out = self.renderer, self.state, self.out
+        out.pieces = list(self._grown() or ())
         if self._alike():
             old = "" if state.pending else end(renderer, state)
             write_pending(renderer, out, self.node, state.pending, self.joint)
         else:
             old = tail(renderer, state, self.node)
             out.pieces.extend(emission(renderer, state, self.node, self.joint))
-        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
-        fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
         if not old:
-            return out.pieces
+            return self._followed(out)
+        self._follow(out)
         return cut(out.pieces, len(old)) if text_of(out.pieces).startswith(old) else None
 
     def _alike(self) -> bool:
@@ -307,35 +299,52 @@ class _Extension:
         reads = self.node.message.role in self.renderer.reads_future
         return not reads or self.joint == self.node.seen
 
+    def _items(self) -> Sequence[Item]:
+        """What ends the turn that stands last, whatever was written of it, and the new turns."""
+        state, renderer, out = self.state, self.renderer, self.out
+        out.pieces = list((None if state.prompt else self._grown()) or ())
+        self._close(out)
+        given = state.overlap
+        if state.prompt and self._answered:
+            given = fold.end_text(renderer, state.tools, state.lead, state.past)
+        if not given:
+            return self._followed(out)
+        start = len(out.pieces)
+        self._follow(out)
+        # What the new turns have in common with what was written is not written twice.
+        if text_of(out.pieces[start:]).startswith(given):
+            out.pieces[start:] = cut(out.pieces[start:], len(given))
+        return out.pieces
+
     def _close(self, out: Writer) -> None:
-        """Write what ends the turn that stands last, whatever was written of it."""
+        """Write what ends the turn that stands last."""
         state = self.state
         if state.prompt and not self._answered:
             # a prompt that nothing answered is an empty turn that was cut off
             empty = Node(fold.PROMPT, self.node.index, state.past, None, self.node)
             write_pending(self.renderer, out, empty, ("closer", "trailer"), self.joint)
-        write_pending(self.renderer, out, self.node, state.pending, self.joint)
+        if state.pending:
+            write_pending(self.renderer, out, self.node, state.pending, self.joint)
+
+    def _followed(self, out: Writer) -> Sequence[Item]:
+        """What was written, the new turns and what stands behind them, as skeletons where that can be."""
+        frames = self.frames
+        if frames is None or not self.previous:
+            self._follow(out)
+            return out.pieces
+        before, size = frames.closing(out.pieces), self.state.size
+        return before + fold.followed(
+            self.renderer, out, self.turns, self.seen, self.prompt, frames, size
+        )
 
     def _follow(self, out: Writer) -> None:
-        """Write the new turns: what they have in common with what was written is not written twice."""
-        state, renderer = self.state, self.renderer
-        start = len(out.pieces)
-        fold.write_turns(renderer, out, self.turns, self.seen, state.size)
-        given = state.overlap
-        if state.prompt and self._answered:
-            given = fold.end_text(renderer, state.tools, state.lead, state.past)
-        if given and text_of(out.pieces[start:]).startswith(given):
-            out.pieces[start:] = cut(out.pieces[start:], len(given))
-        fold.write_end(renderer, out, self.turns.pasts[-1], self.prompt)
+        """Write the new turns and what stands behind them."""
+        fold.write_turns(self.renderer, out, self.turns, self.seen, self.state.size)
+        fold.write_end(self.renderer, out, self.turns.pasts[-1], self.prompt)
 
     @property
     def _answered(self) -> bool:
         return bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
-
-
-def _notes(state: State) -> tuple[str, ...]:
-    at = state.differs
-    return () if at is None else (f"differs from a fresh render from token {at} on",)
 
 
 def tail(renderer: Renderer, state: State, node: Node) -> str:

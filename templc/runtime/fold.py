@@ -16,6 +16,7 @@ from templc.runtime.writer import Content, ToolText, Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+    from templc.runtime.skeleton import Frames, Item
 
 Tools = tuple[Mapping[str, Any], ...] | None
 PROMPT = Message(
@@ -176,6 +177,57 @@ def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[
     return out.pieces
 
 
+def items_of(
+    renderer: Renderer, turns: Turns, tools: Tools, prompt: bool, frames: Frames | None
+) -> list[Item]:
+    """As `whole`, with skeletons where `frames` has them."""
+    if frames is None or not turns.messages:
+        return list(whole(renderer, turns, tools, prompt))
+    out = _writer(renderer, turns.messages, tools)
+    items: list[Item] = []
+    if "head" in frames.usable(out):
+        items.append(frames.head(renderer, out))
+    else:
+        _head(renderer, out)
+        items += out.pieces
+    told = not tools or any(item.field == ToolText.field for item in items)
+    seen = futures(turns, renderer.future(prompt=prompt))
+    items += followed(renderer, out, turns, seen, prompt, frames)
+    if not told and not any(item.field == ToolText.field for item in items):
+        _warn_of_tools(renderer)
+    return items
+
+
+def followed(
+    renderer: Renderer,
+    out: Writer,
+    turns: Turns,
+    seen: Sequence[Any],
+    prompt: bool,
+    frames: Frames,
+    start: int = 0,
+) -> list[Item]:
+    """Every turn and what stands behind them, as skeletons where they are opaque; `out` has what is fixed."""
+    items: list[Item] = []
+    number = start
+    for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
+        turn = frames.turn(renderer, out, number, message, past, future)
+        if turn is not None:
+            items.append(turn)
+        else:
+            out.pieces = []
+            write_numbered(renderer, out, number, message, past, future)
+            items += out.pieces
+        number += 1
+    if "prompt" in frames.usable(out):
+        items.append(frames.end(renderer, turns.pasts[-1], prompt))
+    else:
+        out.pieces = []
+        write_end(renderer, out, turns.pasts[-1], prompt)
+        items += out.pieces
+    return items
+
+
 def _warn_of_tools(renderer: Renderer) -> None:
     """Say once that the model does not see the tools which the caller gives."""
     if not renderer.told_of_tools:
@@ -186,22 +238,30 @@ def _warn_of_tools(renderer: Renderer) -> None:
 
 def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     """A writer that has written the head."""
-    messages = turns.messages
-    leads = bool(messages) and messages[0].role == "system"
-    return head(renderer, messages, tools, messages[0] if leads else None)
+    out = _writer(renderer, turns.messages, tools)
+    _head(renderer, out)
+    return out
 
 
 def head(
     renderer: Renderer, messages: Sequence[Message], tools: Tools, lead: Message | None
 ) -> Writer:
     """A writer that has written the head of these messages; `lead`: the system message that stands first."""
-    gathered = hoisted(renderer, messages)
-    out = Writer(tools, lead, gathered)
+    out = Writer(tools, lead, hoisted(renderer, messages))
+    _head(renderer, out)
+    return out
+
+
+def _writer(renderer: Renderer, messages: Sequence[Message], tools: Tools) -> Writer:
+    leads = bool(messages) and messages[0].role == "system"
+    return Writer(tools, messages[0] if leads else None, hoisted(renderer, messages))
+
+
+def _head(renderer: Renderer, out: Writer) -> None:
     renderer.parts["head"](renderer, out, PROMPT, None, None)
-    told = dict(gathered) if lead is None else {**dict(gathered), 0: lead}
+    told = dict(out.systems) if out.lead is None else {**dict(out.systems), 0: out.lead}
     if any(message.media is not None for message in told.values()):
         _place(out, 0, told)
-    return out
 
 
 def hoisted(renderer: Renderer, messages: Sequence[Message]) -> tuple[tuple[int, Message], ...]:

@@ -9,7 +9,7 @@ each turn of a long conversation costs the same at every length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
@@ -20,6 +20,7 @@ from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
+    from templc.runtime.skeleton import Frames
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +35,7 @@ class Node:
     past: Any
     seen: Any
     parent: Node | None
-    known: dict[Any, Node | None] = field(default_factory=dict)
+    known: dict[Any, Node | None] | None = None
     text: str | None = None
 
 
@@ -96,6 +97,11 @@ class State(NamedTuple):
         """Index of the first token that a fresh render would not have, None as long as there is none."""
         found = None if self.unchecked is None else self.unchecked.differs()
         return min((at for at in (found, self.apart) if at is not None), default=None)
+
+    def notes(self) -> tuple[str, ...]:
+        """Where the tokens part from a fresh render, in words."""
+        at = self.differs
+        return () if at is None else (f"differs from a fresh render from token {at} on",)
 
     @property
     def size(self) -> int:
@@ -160,27 +166,46 @@ def emission(renderer: Renderer, state: State, node: Node, future: Any) -> list[
     return out.pieces
 
 
-def first_change(renderer: Renderer, state: State, node: Node | None, future: Any) -> Node | None:
-    """The first message, up to `node`, that would be written otherwise if `node` saw `future`; None if none would."""
+def first_change(
+    renderer: Renderer,
+    state: State,
+    node: Node | None,
+    future: Any,
+    frames: Frames | None = None,
+) -> Node | None:
+    """The first message, up to `node`, that would be written otherwise if `node` saw `future`; None if none would.
+
+    frames: of the renderer, where there are any; what is opaque need not be written to be compared.
+    """
     asked: list[tuple[Node, Any]] = []
     found: Node | None = None
     while node is not None and node.seen != future:
-        if future in node.known:
+        if node.known is not None and future in node.known:
             found = node.known[future]
             break
         asked.append((node, future))
         future = future.before(node.message)
         node = node.parent
     for at, view in reversed(asked):
-        if found is None and _differs(renderer, state, at, view):
+        if found is None and _differs(renderer, state, at, view, frames):
             found = at
+        if at.known is None:
+            at.known = {}
         at.known[view] = found
     return found
 
 
-def _differs(renderer: Renderer, state: State, node: Node, future: Any) -> bool:
+def _differs(
+    renderer: Renderer, state: State, node: Node, future: Any, frames: Frames | None
+) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
+    if frames is not None:
+        out = Writer(state.tools, state.lead)
+        before = frames.turn(renderer, out, node.index, node.message, node.past, node.seen)
+        now = frames.turn(renderer, out, node.index, node.message, node.past, future)
+        if before is not None and now is not None:
+            return before.text != now.text
     if node.text is None:
         node.text = text_of(emission(renderer, state, node, node.seen))
     return text_of(emission(renderer, state, node, future)) != node.text

@@ -10,8 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from templc.runtime.aliases import (
     as_mapping,
@@ -32,8 +31,7 @@ from templc.runtime.text import FILTERS, Verbatim
 from templc.runtime.waiting import Asked, Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message as renderers read it.
 
     `parts`: content was a list that the published template does not read as text; `media`: what the format wrote in the
@@ -58,28 +56,43 @@ class Message:
     media: Media | None = None
 
 
+# As `Message(...)` and the like, in a third of the time: messages are read more often than anything else is done.
+_new = tuple.__new__
 _TALKING = ("user", "assistant", "system")
-_BUT_CONTENT = frozenset({"name", "calls", "call_id", "reasoning"})
+_USUAL = frozenset({*_TALKING, "tool"})
+# Every set of fields that a message may lack, by the bits that `_absent` gives them.
+_FIELDS = ("content", "name", "calls", "call_id", "reasoning")
+_ABSENT = [
+    frozenset(field for bit, field in enumerate(_FIELDS) if bits >> bit & 1)
+    for bits in range(1 << len(_FIELDS))
+]
+_BUT_CONTENT = _ABSENT[0b11110]
+_A_RESULT = _ABSENT[0b10110]
+
+
+_NOTHING = Asked()
+_AS_GIVEN: Mapping[str, str] = {}
 
 
 @dataclass(slots=True)
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
 
-    `as_template`: read like the published template under transformers 5, which ignores unknown keys. `unedited`: the
-    messages are as a completion was read, so sampled arguments say what the decoded ones do.
+    `as_template`: read like the published template under transformers 5, which ignores unknown keys.
     """
 
     rules: MessageRules
     as_template: bool = False
     calls: int = 0
     waiting: Waiting = field(default_factory=Waiting)
-    unedited: bool = False
 
     def read(self, raw: object, index: int) -> Message:
         """The canonical form of message `index`."""
-        if type(raw) is dict and len(raw) == 2 and (plain := self.plain(raw)) is not None:
-            return plain
+        if type(raw) is dict:
+            if len(raw) == 2 and (plain := self.plain(raw)) is not None:
+                return plain
+            if len(raw) == 3 and (result := self.result(raw)) is not None:
+                return result
         try:
             return self._read(as_mapping(raw), index)
         except MessageError as error:
@@ -99,45 +112,94 @@ class Reader:
             return None
         if self.waiting.neighbour is not None:
             self.waiting = self.waiting._replace(neighbour=None)
-        return Message(role, content, absent=_BUT_CONTENT)
+        return _new(
+            Message, (role, content, "", (), "", "", "", "", "", False, _BUT_CONTENT, None, None)
+        )
+
+    def result(self, raw: Mapping[str, Any]) -> Message | None:
+        """As `plain`, for a tool result that names its call."""
+        rules, content, call_id = self.rules, raw.get("content"), raw.get("tool_call_id")
+        if raw.get("role") != "tool" or type(content) is not str or type(call_id) is not str:
+            return None
+        if rules.content or rules.parts_alone or rules.first_roles or "tool" in rules.roles:
+            return None
+        call_id, (_, name, number) = self._answered(call_id)
+        answered = (name, number, self.waiting.content)
+        rest = (False, _A_RESULT, None, None)
+        return _new(Message, ("tool", content, "", (), "", call_id, *answered, *rest))
+
+    def said(self, message: dict[str, Any], index: int) -> Message:
+        """What `read` makes of a message as a completion was read: its keys and types are known.
+
+        The sampled text of arguments says what the decoded ones do.
+        """
+        rules = self.rules
+        if (
+            self.as_template
+            or rules.content
+            or rules.parts_alone
+            or rules.roles
+            or rules.first_roles
+        ):
+            return self.read(message, index)
+        content, reasoning = message["content"], message.get("reasoning_content")
+        if reasoning is None:
+            content, reasoning = self._split(content)
+        given = message.get("tool_calls")
+        calls: tuple[Call, ...] = ()
+        if given:
+            calls = tuple([self._call(one, unedited=True) for one in given])
+            self._asked(calls, content)
+        lacks = 0b01010 | (0 if given else 0b00100) | (0b10000 if reasoning is None else 0)
+        rest = ("", "", "", "", "", False, _ABSENT[lacks], None, None)
+        return _new(Message, ("assistant", content, reasoning or "", calls, *rest))
+
+    def _asked(self, calls: Sequence[Call], content: str) -> None:
+        """Remember the calls of a message."""
+        left = tuple([_new(Asked, (call.id, call.name, call.number)) for call in calls])
+        _, _, _, ids, seen, neighbour = self.waiting
+        ids = (*ids, *[call.id for call in calls])
+        self.waiting = _new(Waiting, (left, left, content, ids, seen, neighbour))
 
     def _read(self, raw: Mapping[str, Any], index: int) -> Message:
-        role = self._role(role_of(raw), index)
+        rules, role = self.rules, raw.get("role")
+        if role not in _USUAL or role in rules.roles or rules.first_roles:
+            role = self._role(role_of(raw), index)
         if not self.as_template:
             known_keys(raw, role)
-        elif self.rules.told_apart:
-            refuse_apart(raw, role, self.rules.told_apart)
-        joined = self._content(raw.get("content", raw.get("value")), role)
-        if self.rules.parts_alone:
-            self._alone(role, joined.media is not None)
-        content = joined.text
-        reasoning = reasoning_of(raw, joined.thought, strict=not self.as_template)
-        calls = self._calls(raw.get("tool_calls"), role) if role == "assistant" else ()
-        if role == "assistant" and (reasoning is None or self._taken_over()):
-            content, inline = self._split(content)
-            reasoning = reasoning if inline is None else inline
-        if self.rules.content:
-            content = FILTERS[self.rules.content](content)
+        elif rules.told_apart:
+            refuse_apart(raw, role, rules.told_apart)
+        content, unread, thought, media = self._content(raw.get("content", raw.get("value")), role)
+        if rules.parts_alone:
+            self._alone(role, media is not None)
+        reasoning = reasoning_of(raw, thought, strict=not self.as_template)
+        calls: tuple[Call, ...] = ()
+        if role == "assistant":
+            calls = self._calls(raw.get("tool_calls"))
+            if reasoning is None or self._taken_over():
+                content, inline = self._split(content)
+                reasoning = reasoning if inline is None else inline
+        if rules.content:
+            content = FILTERS[rules.content](content)
         if calls:
-            left = tuple([Asked(call.id, call.name, call.number) for call in calls])
-            ids = (*self.waiting.ids, *[call.id for call in calls])
-            _, _, _, _, media, neighbour = self.waiting
-            self.waiting = Waiting(left, left, content, ids, media, neighbour)
-        call_id, asked = self._answered(raw, role)
+            self._asked(calls, content)
+        call_id, asked = _text(raw, "tool_call_id"), _NOTHING
+        if role == "tool":
+            call_id, asked = self._answered(call_id)
         return Message(
-            role=role,
-            content=content,
-            reasoning=reasoning or "" if role == "assistant" else "",
-            calls=calls,
-            name=_text(raw, "name"),
-            call_id=call_id,
-            answered=asked.name,
-            answered_number=asked.number,
-            caller_content=self.waiting.content if role == "tool" else "",
-            parts=joined.unread,
-            media=joined.media,
-            absent=_absent(raw, reasoning),
-            train=train_of(raw),
+            role,
+            content,
+            reasoning or "" if role == "assistant" else "",
+            calls,
+            _text(raw, "name"),
+            call_id,
+            asked.name,
+            asked.number,
+            self.waiting.content if role == "tool" else "",
+            unread,
+            _absent(raw, reasoning),
+            train_of(raw),
+            media,
         )
 
     def _role(self, role: str, index: int) -> str:
@@ -202,10 +264,12 @@ class Reader:
             thought = before.rstrip("\n").rpartition(inline.open)[2].lstrip("\n")
         return FILTERS[inline.content](content.rpartition(inline.close)[2]), thought
 
-    def _calls(self, raw: object, role: str) -> tuple[Call, ...]:
+    def _calls(self, raw: object) -> tuple[Call, ...]:
         if raw is None:
             return ()
-        if not isinstance(raw, Sequence) or isinstance(raw, str):
+        if not isinstance(raw, list | tuple) and (
+            not isinstance(raw, Sequence) or isinstance(raw, str)
+        ):
             raise MessageError("tool_calls is not a list", field="tool_calls")
         seen = raw[:1] if self._first_call else raw
         if len(raw) > len(seen):
@@ -218,7 +282,7 @@ class Reader:
         """Whether only the first call of a message is read, and every result is one of it."""
         return self.as_template and self.rules.calls == "first"
 
-    def _call(self, raw: Mapping[str, Any]) -> Call:
+    def _call(self, raw: Mapping[str, Any], *, unedited: bool = False) -> Call:
         function = as_mapping(raw["function"], "tool call") if raw.get("function") else raw
         name = function.get("name")
         if not isinstance(name, str) or not name:
@@ -230,18 +294,14 @@ class Reader:
             call_id = self.rules.call_id.replace("{name}", name).replace("{index}", str(self.calls))
         number, self.calls = str(self.calls), self.calls + 1
         arguments, sampled = function.get("arguments"), function.get("raw_arguments")
-        if self.unedited and type(sampled) is Verbatim:
+        if unedited and type(sampled) is Verbatim:
             arguments = sampled
         elif isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)
-        return Call(
-            name,
-            self._arguments(arguments, name),
-            str(call_id),
-            str(raw.get("type") or "function"),
-            sampled if isinstance(sampled, Mapping) else {},
-            number,
-        )
+        kind = str(raw.get("type") or "function")
+        spelled = sampled if isinstance(sampled, Mapping) else _AS_GIVEN
+        given = self._arguments(arguments, name)
+        return _new(Call, (name, given, str(call_id), kind, spelled, number))
 
     def _arguments(self, arguments: object, name: str) -> Any:
         if arguments is None or (not self.as_template and arguments in ("", "null")):
@@ -260,49 +320,43 @@ class Reader:
             help="give a mapping, or the JSON text of an object",
         )
 
-    def _answered(self, raw: Mapping[str, Any], role: str) -> tuple[str, Asked]:
+    def _answered(self, found: str) -> tuple[str, Asked]:
         """Id of a tool message and the call that it answers: by its id, without one the next that is open.
 
         The id is made up only where those of calls are. The number is that of the first call of the conversation
-        with this id.
+        with this id. found: the id that the message has.
         """
-        found = _text(raw, "tool_call_id")
-        if role != "tool":
-            return found, Asked()
-        calls, left, ids = self.waiting.calls, self.waiting.left, self.waiting.ids
-        answer = next((call for call in reversed(calls) if call.id == found), Asked())
-        answer = answer if found else next(iter(left), Asked())
+        calls, left, content, ids, media, neighbour = self.waiting
+        answer = _NOTHING
         if self._first_call:
-            answer = next(iter(calls), Asked())
-        rest = list(left)
-        if answer in rest:
-            rest.remove(answer)
-        _, _, content, _, media, neighbour = self.waiting
-        self.waiting = Waiting(calls, tuple(rest), content, ids, media, neighbour)
+            answer = calls[0] if calls else answer
+        elif not found:
+            answer = left[0] if left else answer
+        else:
+            for call in calls:  # the last one that has it
+                if call.id == found:
+                    answer = call
+        if answer in left:
+            at = left.index(answer)
+            rest = left[:at] + left[at + 1 :]
+            self.waiting = _new(Waiting, (calls, rest, content, ids, media, neighbour))
         made_up = bool(self.rules.call_id) and not self.as_template
+        call_id = answer.id if made_up and not found else found
         if found or self.as_template:
             number = str(ids.index(found)) if found in ids else ""
-            answer = Asked(answer.id, answer.name, number)
-        return (answer.id if made_up and not found else found), answer
+            answer = _new(Asked, (answer.id, answer.name, number))
+        return call_id, answer
 
 
 def _absent(raw: Mapping[str, Any], reasoning: str | None) -> frozenset[str]:
     """The fields that were missing or None."""
     get = raw.get
-    missing = (
-        get("content") is None and get("value") is None,
-        get("name") is None,
-        get("tool_calls") is None,
-        get("tool_call_id") is None,
-        reasoning is None,
-    )
-    return _absent_fields(missing)
-
-
-@cache
-def _absent_fields(missing: tuple[bool, ...]) -> frozenset[str]:
-    fields = ("content", "name", "calls", "call_id", "reasoning")
-    return frozenset(name for name, gone in zip(fields, missing, strict=True) if gone)
+    bits = 1 if get("content") is None and get("value") is None else 0
+    bits |= 2 if get("name") is None else 0
+    bits |= 4 if get("tool_calls") is None else 0
+    bits |= 8 if get("tool_call_id") is None else 0
+    bits |= 16 if reasoning is None else 0
+    return _ABSENT[bits]
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str:

@@ -52,10 +52,14 @@ def _told(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **given: Any) -> Any:
-        if not given.keys() <= takes:
+        try:
+            return method(self, *args, **given)
+        except TypeError:
+            if given.keys() <= takes:
+                raise
             wrong = min(given.keys() - takes)
-            raise _misplaced(method.__name__, wrong, takes, self.info.name, self.known_options)
-        return method(self, *args, **given)
+            error = _misplaced(method.__name__, wrong, takes, self.info.name, self.known_options)
+        raise error
 
     return call
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from templc.runtime.wire import openai_message
 
@@ -59,9 +58,22 @@ class Again(NamedTuple):
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Later(Protocol):
+    """What is worked out when somebody asks for it, for most completions need it never."""
+
+    def spans(self) -> tuple[ParsedSpan, ...]:
+        """Every token in one span."""
+        ...
+
+    def again(self) -> Again:
+        """The message rendered again and compared."""
+        ...
+
+
+# Not frozen: one is made for each completion, and setting the fields of a frozen one takes four times as long.
+@dataclass(slots=True, eq=False)
 class Parsed:
-    """The message that a completion says.
+    """The message that a completion says, to be read only.
 
     message: OpenAI-style; each tool call keeps the sampled text of its arguments under `function.raw_arguments`
     beside the decoded `function.arguments`. status: the first that applies of truncated, unclosed_reasoning,
@@ -75,21 +87,19 @@ class Parsed:
     status: Status
     errors: tuple[ParseIssue, ...] = ()
     notes: tuple[ParseIssue, ...] = ()
-    placed: tuple[ParsedSpan, ...] | Callable[[], tuple[ParsedSpan, ...]] = field(
-        default=(), repr=False
-    )
+    placed: tuple[ParsedSpan, ...] | Later = field(default=(), repr=False)
     stop: int | None = None
     stop_text: str = ""
     text: str = ""
-    again: Again | Callable[[], Again] = field(default=Again(True), repr=False)
+    again: Again | Later = field(default=Again(True), repr=False)
 
     @property
     def spans(self) -> tuple[ParsedSpan, ...]:
         """Worked out when it is first asked for, like `canonical`."""
-        if not isinstance(self.placed, tuple):
-            object.__setattr__(self, "placed", self.placed())
-        assert isinstance(self.placed, tuple)
-        return self.placed
+        placed = self.placed  # once, for another thread may be done in between
+        if not isinstance(placed, tuple):
+            placed = self.placed = placed.spans()
+        return placed
 
     @property
     def canonical(self) -> bool:
@@ -101,11 +111,11 @@ class Parsed:
 
     @property
     def compared(self) -> Again:
-        """The message rendered again and compared: when it is first asked for, for most completions need it never."""
-        if not isinstance(self.again, Again):
-            object.__setattr__(self, "again", self.again())
-        assert isinstance(self.again, Again)
-        return self.again
+        """The message rendered again and compared."""
+        again = self.again
+        if not isinstance(again, Again):
+            again = self.again = again.again()
+        return again
 
     def _all(self) -> tuple[Any, ...]:
         assert self.compared is not None

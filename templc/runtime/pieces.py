@@ -8,7 +8,7 @@ Owns `Piece`, the one type between a renderer (writes pieces) and the encoder (t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Piece(NamedTuple):
@@ -28,6 +28,11 @@ class Piece(NamedTuple):
     weight: float = 0.0
 
 
-def text_of(pieces: Iterable[Piece]) -> str:
-    """The text of pieces."""
+class _Texted(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+def text_of(pieces: Iterable[_Texted]) -> str:
+    """The text of pieces, or of whatever has a text."""
     return "".join([piece.text for piece in pieces])

@@ -10,9 +10,10 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
-from templc.runtime import fold
+from templc.runtime import fold, signature
 from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
@@ -24,6 +25,7 @@ from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, Reader
 from templc.runtime.misplaced import takes_no_options
+from templc.runtime.opaque import Opaque
 from templc.runtime.options import Option, Value, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
@@ -31,7 +33,8 @@ from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
-from templc.runtime.signature import Part, continues_prompt, responding, takes, uniform
+from templc.runtime.signature import ROLES, Part
+from templc.runtime.skeleton import Frames, frames_of
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
@@ -62,34 +65,24 @@ class Renderer:
     turns: ClassVar[dict[str, Part]] = {}
     parts: ClassVar[dict[str, Part]] = {}
     checks: ClassVar[dict[str, Part]] = {}
+    opaque: ClassVar[Mapping[str, Opaque]] = {}
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
     tells_missing_reasoning: ClassVar[bool] = False
     told_of_tools: bool = False
-    responds: ClassVar[Callable[..., Response]] = responding({})[0]
+    responds: ClassVar[Callable[..., Response]] = signature.responding({})[0]
     responds_alike: ClassVar[bool] = False
     program: ClassVar[Any] = None
     prover: ClassVar[Callable[[Renderer], StabilityTable] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        methods = {
-            name: value
-            for name, value in vars(cls).items()
-            if callable(value) and not isinstance(value, type)
-        }
-        cls.parts = {name: uniform(methods[name]) for name in _PARTS if name in methods}
-        cls.turns = {name: uniform(methods[name]) for name in _ROLES if name in methods}
-        cls.checks = {
-            name: methods[f"check_{name}"] for name in _ROLES if f"check_{name}" in methods
-        }
-        future = {
-            name for name in (*_ROLES, *_TURN) if name in methods and takes(methods[name], "future")
-        }
-        cls.reads_future = frozenset({"assistant" if name in _TURN else name for name in future})
-        cls.responds, cls.responds_alike = responding(methods)
-        cls.continues_prompt = continues_prompt(methods, cls.future_type)
+        methods = signature.methods_of(cls)
+        cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
+        cls.reads_future = signature.reads_future(methods)
+        cls.responds, cls.responds_alike = signature.responding(methods)
+        cls.continues_prompt = signature.continues_prompt(methods, cls.future_type)
 
     def __init__(
         self,
@@ -110,6 +103,8 @@ class Renderer:
         self._given = frozenset(options)
         self._warned = False
         self._checked: Codec | None = None
+        self._bound: tuple[Codec, Renderer] | None = None
+        self.frames: tuple[Codec, Frames | None] | None = None
         self._fingerprint = ""
         self._set(self.options)
         self.rules = self.rules.under(self.options)
@@ -120,7 +115,7 @@ class Renderer:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process: codecs are made again where they are needed."""
-        return {**self.__dict__, "_checked": None}
+        return {**self.__dict__, "_checked": None, "_bound": None, "frames": None}
 
     def fingerprint(self) -> str:
         """Format and options as text: two renderers with the same one write the same."""
@@ -153,7 +148,7 @@ class Renderer:
         """MessageError unless the format can express this message at this place."""
         role = message.role
         if role != "assistant" and role not in self.turns:
-            named = (name for name in _ROLES if name in self.turns and name != "other")
+            named = (name for name in ROLES if name in self.turns and name != "other")
             if not ("other" in self.turns and self.as_template):
                 raise MessageError(
                     f"{self.info.name} has no role `{role}`",
@@ -204,8 +199,9 @@ class Renderer:
             return encode(pieces, codec, self.content_specials)
         turns, reader = bound.read(messages, declared)
         prompt = wants_prompt(turns.messages, add_generation_prompt)
-        tokens = encode(fold.whole(bound, turns, declared, prompt), codec, self.content_specials)
-        tokens.state = written(bound, turns, reader, declared, prompt)
+        items = fold.items_of(bound, turns, declared, prompt, frames_of(bound, codec))
+        tokens = encode(items, codec, self.content_specials)
+        tokens.state = partial(written, bound, turns, reader, declared, prompt)
         return tokens
 
     def extend(
@@ -369,10 +365,14 @@ class Renderer:
         own = own_tokens(codec, self.known_options, self.options, self._given)
         if not own:
             return self
-        found = copy.copy(self)
-        found.options, found._fingerprint = {**self.options, **own}, ""
-        found._set(own)
-        return found
+        known = self._bound
+        if known is None or known[0] is not codec:
+            found = copy.copy(self)
+            found.options, found._fingerprint = {**self.options, **own}, ""
+            found.frames = found._bound = None
+            found._set(own)
+            known = self._bound = codec, found
+        return known[1]
 
     def stop_token_ids(self, tokenizer: object | None = None) -> list[int]:
         """The ids that end sampling, in the order of the spec."""
@@ -392,8 +392,3 @@ class Renderer:
     def stop_strings(self) -> tuple[str, ...]:
         """The texts that end sampling, for formats without control tokens."""
         return self.info.stop_strings
-
-
-_ROLES = ("system", "developer", "user", "tool", "other", "assistant")
-_PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
-_TURN = ("body", "closer", "trailer")

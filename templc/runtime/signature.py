@@ -13,10 +13,41 @@ from templc.runtime.parser.grammar import Response
 
 Part = Callable[..., None]
 
+ROLES = ("system", "developer", "user", "tool", "other", "assistant")
+PARTS = ("head", "opener", "prefill", "body", "closer", "trailer", "prompt", "finish")
+_TURN = ("body", "closer", "trailer")
+
 
 def takes(method: Part, name: str) -> bool:
     """Whether a method has a parameter of this name."""
     return name in method.__code__.co_varnames[: method.__code__.co_argcount]
+
+
+def methods_of(made: type) -> dict[str, Part]:
+    """The methods that a class has of its own."""
+    return {
+        name: value
+        for name, value in vars(made).items()
+        if callable(value) and not isinstance(value, type)
+    }
+
+
+def turn_methods(
+    methods: Mapping[str, Part],
+) -> tuple[dict[str, Part], dict[str, Part], dict[str, Part]]:
+    """The parts of the assistant's turn, the turns of the other roles, the checks by role."""
+    parts = {name: uniform(methods[name]) for name in PARTS if name in methods}
+    turns = {name: uniform(methods[name]) for name in ROLES if name in methods}
+    checks = {name: methods[f"check_{name}"] for name in ROLES if f"check_{name}" in methods}
+    return parts, turns, checks
+
+
+def reads_future(methods: Mapping[str, Part]) -> frozenset[str]:
+    """The roles whose turns later messages may change."""
+    readers = [
+        name for name in (*ROLES, *_TURN) if name in methods and takes(methods[name], "future")
+    ]
+    return frozenset(["assistant" if name in _TURN else name for name in readers])
 
 
 def uniform(method: Part) -> Part:

@@ -10,14 +10,19 @@ are aligned with it. It never changes: `tokens + extension` makes a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
+
+from templc.runtime.columns import Columns
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
 NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
+Parts: TypeAlias = "tuple[tuple[int, SpanSource | list[Span]], ...]"
+
 IGNORED_LABEL = -100
+_NAMES = ("weights", "sampled", "message_index")
 
 
 class Span(NamedTuple):
@@ -39,15 +44,14 @@ class Tokens(list[int]):
     A slice is a plain list of ids. ValueError if an aligned list has another length.
     """
 
-    __slots__ = ("_notes", "_parts", "message_index", "sampled", "state", "text", "weights")
+    __slots__ = ("_columns", "_notes", "_spans", "_state", "text")
 
-    weights: list[float]
-    sampled: list[bool]
-    message_index: list[int]
     text: str
-    state: object | None
+    _columns: Columns
+    _state: object | None
     _notes: tuple[NoteSource, ...]
-    _parts: tuple[tuple[int, SpanSource | list[Span]], ...]
+    # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
+    _spans: SpanSource | list[Span] | Parts
 
     def __init__(
         self,
@@ -62,27 +66,95 @@ class Tokens(list[int]):
         notes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(ids)
-        size = len(self)
-        self.weights = [0.0] * size if weights is None else weights
-        self.sampled = [False] * size if sampled is None else sampled
-        self.message_index = [-1] * size if message_index is None else message_index
-        if not size == len(self.weights) == len(self.sampled) == len(self.message_index):
-            raise ValueError(f"weights, sampled and message_index must have {size} entries each")
+        self._columns = Columns([(len(self), -1, False, 0.0)])
+        for name, column in zip(_NAMES, (weights, sampled, message_index), strict=True):
+            if column is not None:
+                setattr(self, name, column)
         self.text = text
-        self.state = state
+        self._state = state
         self._notes = (notes,) if notes else ()
-        self._parts = () if spans is None else ((0, spans),)
+        self._spans = () if spans is None else spans
+
+    @classmethod
+    def of(
+        cls,
+        ids: Iterable[int],
+        columns: Columns,
+        *,
+        text: str = "",
+        spans: SpanSource | Parts = (),
+        state: object = None,
+    ) -> Tokens:
+        """Tokens with columns that are known to fit."""
+        made = cls.__new__(cls)
+        list.__init__(made, ids)
+        return made.complete(columns, text=text, spans=spans, state=state)
+
+    def complete(
+        self,
+        columns: Columns,
+        *,
+        text: str = "",
+        spans: SpanSource | Parts = (),
+        state: object = None,
+    ) -> Tokens:
+        """These bare ids, with the rest."""
+        self._columns, self._spans, self._state = columns, spans, state
+        self._notes, self.text = (), text
+        return self
+
+    def _fitting(self, column: list[Other]) -> list[Other]:
+        if len(column) != len(self):
+            raise ValueError(f"{', '.join(_NAMES)} must have {len(self)} entries each")
+        return column
+
+    @property
+    def weights(self) -> list[float]:
+        """What the loss of each token is multiplied with; 0.0: not trained."""
+        return self._columns.weights
+
+    @weights.setter
+    def weights(self, column: list[float]) -> None:
+        self._columns.weights = self._fitting(column)
+
+    @property
+    def sampled(self) -> list[bool]:
+        """Whether the model sampled each token."""
+        return self._columns.sampled
+
+    @sampled.setter
+    def sampled(self, column: list[bool]) -> None:
+        self._columns.sampled = self._fitting(column)
+
+    @property
+    def message_index(self) -> list[int]:
+        """The message of each token, -1 for none."""
+        return self._columns.messages
+
+    @message_index.setter
+    def message_index(self, column: list[int]) -> None:
+        self._columns.messages = self._fitting(column)
+
+    @property
+    def state(self) -> object | None:
+        """What `extend` starts from; worked out when first asked for."""
+        if isinstance(self._state, partial):
+            self._state = self._state()
+        return self._state
+
+    @state.setter
+    def state(self, state: object | None) -> None:
+        """A `partial` is asked when the state is needed."""
+        self._state = state
 
     @property
     def spans(self) -> list[Span]:
         """Neighbouring tokens of one message, field and `sampled` value, in order; worked out when first asked for."""
-        match self._parts:
-            case ((0, list() as known),):
-                return known
-            case parts:
-                spans = [_shifted(span, by) for by, part in parts for span in _known(part)]
-                self._parts = ((0, spans),)
-                return spans
+        source = self._spans
+        if type(source) is tuple:
+            source = [_shifted(span, by) for by, part in source for span in _known(part)]
+        self._spans = found = _known(source)  # type: ignore[arg-type]
+        return found
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,21 +202,27 @@ class Tokens(list[int]):
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:
         """All of them, one after the other, at least one: the state is that of the last."""
-        made = cls(
-            _flat(parts),
-            weights=_flat([part.weights for part in parts]),
-            sampled=_flat([part.sampled for part in parts]),
-            message_index=_flat([part.message_index for part in parts]),
+        spans: list[tuple[int, SpanSource | list[Span]]] = []
+        notes: list[NoteSource] = []
+        at = 0
+        for part in parts:
+            source = part._spans
+            if type(source) is tuple:
+                spans += [(at + by, inner) for by, inner in source]
+            else:
+                spans.append((at, source))  # type: ignore[arg-type]
+            notes += part._notes
+            at += len(part)
+        made = cls.of(
+            parts[0],
+            Columns.joined([part._columns for part in parts]),
             text="".join([part.text for part in parts]),
-            state=parts[-1].state,
+            spans=tuple(spans),
+            state=parts[-1]._state,
         )
-        made._notes = tuple(source for part in parts for source in part._notes)
-        starts = accumulate(map(len, parts), initial=0)
-        made._parts = tuple(
-            (start + by, spans)
-            for start, part in zip(starts, parts, strict=False)
-            for by, spans in part._parts
-        )
+        for part in parts[1:]:
+            list.extend(made, part)
+        made._notes = tuple(notes)
         return made
 
     # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.
@@ -153,7 +231,7 @@ class Tokens(list[int]):
 
     def copy(self) -> Tokens:
         """A new `Tokens` with equal ids and attributes; the state is shared, for nothing changes it."""
-        return self + Tokens(state=self.state)
+        return self + Tokens(state=self._state)
 
     def __copy__(self) -> Tokens:
         return self.copy()
@@ -174,14 +252,6 @@ class Tokens(list[int]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __imul__ = _refuse
-
-
-def _flat(lists: Sequence[list[Other]]) -> list[Other]:
-    """The lists in a row; adding them up copies whole blocks, which a loop over the entries does not."""
-    found: list[Other] = []
-    for one in lists:
-        found += one
-    return found
 
 
 def _known(part: SpanSource | list[Span]) -> list[Span]:

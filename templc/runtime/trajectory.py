@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
+from templc.runtime.columns import Columns
 from templc.runtime.encode import ids_of
 from templc.runtime.errors import OptionError
 from templc.runtime.extend import cut, extension
@@ -27,6 +27,7 @@ from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.stream import read_whole
 from templc.runtime.pieces import text_of
+from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Span, Tokens
 from templc.runtime.writer import Writer
 
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+# As `State(...)` and the like, in a third of the time.
+_new = tuple.__new__
+
+
+class Turn(NamedTuple):
     """One sampled turn: its tokens `start` to `end` (exclusive) of the trajectory, and what they were read as.
 
     closed: the model wrote a stop token; else the close is unsampled context. scored: its log probabilities are known.
@@ -49,8 +53,10 @@ class Turn:
 
 
 class _Chunk(NamedTuple):
+    """Tokens from number `start` on, and what stands before them. logprobs None: all of them are 0.0."""
+
     tokens: Tokens
-    logprobs: tuple[float, ...]
+    logprobs: tuple[float, ...] | None
     start: int
     parent: _Chunk | None
 
@@ -64,10 +70,10 @@ class Trajectory:
     def __init__(self, renderer: Renderer, codec: Codec, prompt: Tokens) -> None:
         self._renderer = renderer
         self._codec = codec
-        self._last = _Chunk(prompt, (0.0,) * len(prompt), 0, None)
+        self._last = _Chunk(prompt, None, 0, None)
         self._turns: tuple[Turn, ...] = ()
         self._waiting: tuple[object, ...] = ()
-        self._whole: tuple[_Chunk, Tokens, list[float]] = (self._last, prompt, [0.0] * len(prompt))
+        self._whole: tuple[_Chunk, Tokens] = (self._last, prompt)
 
     def __len__(self) -> int:
         return self._last.start + len(self._last.tokens)
@@ -75,7 +81,7 @@ class Trajectory:
     @property
     def tokens(self) -> Tokens:
         """Every token so far: the next prompt, or the training sequence."""
-        return self._gathered()[1]
+        return self._gathered()
 
     @property
     def weights(self) -> list[float]:
@@ -90,7 +96,10 @@ class Trajectory:
     @property
     def logprobs(self) -> list[float]:
         """The log probabilities of the sampled tokens, aligned with `tokens`, 0.0 elsewhere."""
-        return self._gathered()[2]
+        found: list[float] = []
+        for chunk in self._since(None):
+            found += chunk.logprobs or [0.0] * len(chunk.tokens)
+        return found
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -135,9 +144,9 @@ class Trajectory:
         given = (None, state.tools, state)
         parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
         chunk = self._completion(ids, parsed, state)
-        start = len(self)
-        self._append(chunk, tuple(logprobs or (0.0,) * len(ids)))
-        turn = Turn(start, start + len(ids), parsed, parsed.stop is not None, logprobs is not None)
+        start = self._append(chunk, None if logprobs is None else tuple(logprobs))
+        told = parsed.stop is not None, logprobs is not None
+        turn = _new(Turn, (start, start + len(ids), parsed, *told))
         self._turns = (*self._turns, turn)
         return parsed
 
@@ -153,20 +162,21 @@ class Trajectory:
         more=True: further messages follow before the next prompt, so nothing is written yet; what waits is written
         with the next call, as if it had come at once (results of parallel calls share one block in many formats).
         """
-        self._waiting = (*self._waiting, *messages)
+        waiting = (*self._waiting, *messages)
         if more:
+            self._waiting = waiting
             return Tokens(state=self._last.tokens.state)
         found = extension(
             self._renderer,
             self._last.tokens,
-            self._waiting,
+            waiting,
             self._codec,
             prompt=add_generation_prompt,
             history="as_sampled",
             before=lambda: self.tokens,
         )
         self._waiting = ()
-        self._append(found, (0.0,) * len(found))
+        self._append(found, None)
         return found
 
     def datum(self, advantages: object, **options: Any) -> Any:
@@ -190,14 +200,9 @@ class Trajectory:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        whole = self._gathered()
-        flat = _Chunk(whole[1], tuple(whole[2]), 0, None)
-        return {
-            **self.__dict__,
-            "_last": flat,
-            "_whole": (flat, whole[1], whole[2]),
-            "_codec": None,
-        }
+        tokens = self._gathered()
+        flat = _Chunk(tokens, tuple(self.logprobs), 0, None)
+        return {**self.__dict__, "_last": flat, "_whole": (flat, tokens), "_codec": None}
 
     def bind(self, tokenizer: object) -> Trajectory:
         """Give a trajectory that was pickled its tokenizer back."""
@@ -206,60 +211,48 @@ class Trajectory:
 
     # inside
 
-    def _append(self, tokens: Tokens, logprobs: tuple[float, ...]) -> None:
-        self._last = _Chunk(tokens, logprobs, len(self), self._last)
+    def _append(self, tokens: Tokens, logprobs: tuple[float, ...] | None) -> int:
+        """Add tokens; the number of the first one."""
+        last = self._last
+        start = last.start + len(last.tokens)
+        self._last = _new(_Chunk, (tokens, logprobs, start, last))
+        return start
 
-    def _gathered(self) -> tuple[_Chunk, Tokens, list[float]]:
-        """All chunks as one, going on from what was gathered last."""
-        known, tokens, logprobs = self._whole
+    def _gathered(self) -> Tokens:
+        """The tokens of all chunks, going on from what was gathered last."""
+        chunk, tokens = self._whole
+        missing = self._since(chunk)
+        if missing:
+            tokens = Tokens.joined([tokens, *[one.tokens for one in missing]])
+            self._whole = (self._last, tokens)
+        return tokens
+
+    def _since(self, known: _Chunk | None) -> list[_Chunk]:
+        """The chunks behind a known one, all of them without one."""
         missing: list[_Chunk] = []
         at: _Chunk | None = self._last
         while at is not None and at is not known:
             missing.append(at)
             at = at.parent
-        if not missing:
-            return self._whole
         missing.reverse()
-        tokens = Tokens.joined([tokens, *(chunk.tokens for chunk in missing)])
-        logprobs = logprobs.copy()
-        for chunk in missing:
-            logprobs += chunk.logprobs
-        self._whole = (self._last, tokens, logprobs)
-        return self._whole
+        return missing
 
     def _completion(self, ids: list[int], parsed: Parsed, state: State) -> Tokens:
         renderer, size = self._renderer, state.size
-        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting, True)
-        message = reader.read(parsed.message, size)
+        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
+        message = reader.said(parsed.message, size)
         seen = renderer.future(prompt=False, live=True)
         node = Node(message, size, state.past, seen, state.node)
         # What was read is what the ids say, but for bytes that are no text.
         text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text)
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        after = State(
-            state.renderer,
-            state.tools,
-            state.lead,
-            node,
-            state.past.after(message),
-            reader.calls,
-            reader.waiting,
-            False,
-            () if overlap else pending,
-            overlap,
-            *self._parting(node, state, ids, parsed),
-        )
-        count = len(ids)
-        return Tokens(
-            ids,
-            weights=[1.0] * count,
-            sampled=[True] * count,
-            message_index=[size] * count,
-            text=text,
-            spans=[Span(0, count, size, "completion", True)],
-            state=after,
-        )
+        over = (() if overlap else pending, overlap, *self._parting(node, state, ids, parsed))
+        past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
+        fixed = state.renderer, state.tools, state.lead
+        after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
+        columns, spans = Columns([(len(ids), size, True, 1.0)]), partial(_span, len(ids), size)
+        return Tokens.of(ids, columns, text=text, spans=spans, state=after)
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
@@ -283,13 +276,18 @@ class Trajectory:
             return before.apart, before.unchecked
         renderer = self._renderer
         future = renderer.future(prompt=False)
-        change = first_change(renderer, before, node.parent, future.before(node.message))
+        frames = frames_of(renderer, self._codec)
+        change = first_change(renderer, before, node.parent, future.before(node.message), frames)
         if change is not None:
             owners = enumerate(self.tokens.message_index)
             at = next((n for n, owner in owners if owner >= change.index), len(self))
             return at, before.unchecked
         check = partial(_apart, renderer, self._codec, node, before, ids, parsed, len(self))
         return None, Sampled(check, before.unchecked)
+
+
+def _span(size: int, message: int) -> list[Span]:
+    return [Span(0, size, message, "completion", True)]
 
 
 def _apart(

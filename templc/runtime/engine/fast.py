@@ -78,15 +78,16 @@ class FastEngine:
             return None
         counts: list[int] = []
         sizes = self._sizes
-        at = done = token = 0
-        for start, end in zip((0, *ends), ends[:-1], strict=False):
+        at = done = token = start = 0
+        for end in ends[:-1]:
             done += end - start if plain else len(text[start:end].encode())
-            first = token
+            start, first = end, token
             while at < done and token < len(ids):
                 at += sizes[ids[token]]
                 token += 1
             counts.append(token - first)
-        return ids, [*counts, len(ids) - token]
+        counts.append(len(ids) - token)
+        return ids, counts
 
     def starts(self, text: str) -> tuple[list[int], list[int]] | None:
         """The ids, and for each the offset of the character that it starts with or in."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 FIRST, COUNT = 0xD800, 0x800
 STAND_INS = re.compile("[\ud800-\udfff]")
+PARTS = re.compile("([\ud800-\udfff])")
 BAD = "\ufffd"
 
 

@@ -38,6 +38,7 @@ from templc.runtime.parser.values import (
     members,
     read_json,
     typed,
+    usual_beginning,
     usual_members,
 )
 from templc.runtime.text import Verbatim, to_json
@@ -73,6 +74,18 @@ class Reading(NamedTuple):
         post, pre = shape.open.post, shape.close.pre
         text = text.removeprefix(post)
         return text.removesuffix(pre)
+
+    def usual(self, begins: re.Pattern[str], end: str, text: str) -> ReadCall | None:
+        """A JSON call that is written in the usual way, of a known tool; None where it takes a closer look.
+
+        begins, end: of the whole text, see `usual_members`.
+        """
+        found = usual_members(text, begins, end)
+        if found is None:
+            return None
+        name, value, raw = found
+        known = self.schemas is None or name in self.schemas
+        return ReadCall(name, value, Verbatim(raw)) if known and type(value) is dict else None
 
     def read_all(self, shape: CallShape, text: str) -> list[ReadCall]:
         """The calls that stand between opener and closer: one, but for the Python form."""
@@ -114,7 +127,7 @@ class Reading(NamedTuple):
         return call
 
     def _json(self, shape: JsonCall, text: str) -> ReadCall:
-        usual = usual_members(text, shape.name, shape.arguments)
+        usual = usual_members(text, usual_beginning(shape.name, shape.arguments), "}")
         if usual is not None:
             name, value, raw = usual
             return ReadCall(name, _object(name, value), Verbatim(raw))

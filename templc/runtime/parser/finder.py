@@ -15,13 +15,22 @@ from functools import lru_cache
 class Finder:
     """Finds the leftmost, then longest of `texts`; none of them is empty."""
 
-    __slots__ = ("_longest", "_prefixes", "regex")
+    __slots__ = ("_longest", "_ordered", "_prefixes", "_regex")
 
     def __init__(self, texts: Iterable[str]) -> None:
-        ordered = sorted(set(texts), key=lambda text: (-len(text), text))
-        self.regex = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
+        self._ordered = ordered = sorted(set(texts), key=lambda text: (-len(text), text))
+        self._regex: re.Pattern[str] | None = None
         self._prefixes = frozenset(text[:size] for text in ordered for size in range(1, len(text)))
         self._longest = max(map(len, ordered), default=1)
+
+    @property
+    def regex(self) -> re.Pattern[str]:
+        """Compiled when it is first asked for: most states of a format are never reached."""
+        found = self._regex
+        if found is None:
+            found = re.compile("|".join(map(re.escape, self._ordered)) or r"(?!)")
+            self._regex = found
+        return found
 
     def find(self, text: str, at: int, final: bool) -> tuple[re.Match[str] | None, int]:
         """The first match, and up to where the text surely holds none before it; `final`: nothing follows."""

@@ -6,23 +6,18 @@ token (or, for text, which character of the text given) stands at an offset of t
 
 from __future__ import annotations
 
-import re
-import weakref
-from array import array
 from bisect import bisect_left, bisect_right
 from codecs import utf_8_decode
 from collections.abc import Sequence
 from itertools import accumulate, chain, compress
-from operator import itemgetter, not_
-from typing import Any, NamedTuple, Protocol
+from operator import not_
+from typing import Any, Protocol
 
 from templc.runtime.codec import Codec
 from templc.runtime.errors import TokenizerError
 from templc.runtime.parser.alphabet import BAD, STAND_INS, Alphabet, without_surrogates
 from templc.runtime.parser.finder import Finder
-
-_PASS = "surrogatepass"
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
+from templc.runtime.parser.vocabulary import vocabulary_of, woven
 
 
 class Lexer(Protocol):
@@ -66,93 +61,14 @@ class Lexer(Protocol):
         ...
 
 
-class _Fixed(NamedTuple):
-    """Tokens in a turn, by id, for one set of control tokens that have a fixed character.
-
-    texts: of control tokens and of those whose bytes are characters by themselves. pieces: bytes of control tokens,
-    and of all tokens that cannot be part of such a character's bytes, whatever stands beside them; None for others.
-    It is a list, for the entries of a dictionary lie too far apart: that takes twice the time.
-    """
-
-    texts: dict[int, str]
-    pieces: list[bytes | None]
-
-    def add(self, token: int, piece: bytes) -> None:
-        """A token that is no control token."""
-        if piece and not piece.endswith(b"\xed") and not _SURROGATE.search(piece):
-            self._set(token, piece)
-
-    def _set(self, token: int, piece: bytes) -> None:
-        missing = token + 1 - len(self.pieces)
-        if missing > 0:
-            self.pieces.extend([None] * missing)
-        self.pieces[token] = piece
-
-    @classmethod
-    def of(cls, texts: dict[int, str]) -> _Fixed:
-        """Control tokens by id."""
-        made = cls(texts, [None] * (max(texts, default=-1) + 1))
-        for token, text in texts.items():
-            made._set(token, text.encode("utf-8", _PASS))
-        return made
-
-    def read(self, ids: Sequence[int]) -> str | None:
-        """The text of ids that are whole characters together; None where it takes a closer look."""
-        try:
-            array("I", ids)  # a number below 0 would count from the end of the list
-            found: Any = itemgetter(*ids)(self.pieces)
-            return b"".join(found if len(ids) > 1 else (found,)).decode("utf-8", _PASS)
-        except (IndexError, OverflowError, TypeError, UnicodeDecodeError):
-            return None
-
-
-class _Known:
-    """What is known of the tokens of a codec, worked out once and added to as they come.
-
-    controls: text of each control token. bytes: of the other tokens. fixed: by the control tokens with a character.
-    """
-
-    def __init__(self, codec: Codec) -> None:
-        self.controls = {token.id: token.text for token in codec.controls.tokens.values()}
-        self.bytes: dict[int, bytes] = {}
-        self._fixed: dict[tuple[str, ...], _Fixed] = {}
-
-    def fixed(self, alphabet: Alphabet) -> _Fixed:
-        found = self._fixed.get(alphabet.known)
-        if found is None:
-            named = {text: number for number, text in self.controls.items()}
-            fixed = (text for text in alphabet.known if text in named)
-            texts = {named[text]: alphabet.character(text) or text for text in fixed}
-            found = self._fixed[alphabet.known] = _Fixed.of(texts)
-        return found
-
-
-_known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
-
-
-def _known_of(codec: Codec) -> _Known:
-    try:
-        found = _known.get(codec)
-        if found is None:
-            found = _known[codec] = _Known(codec)
-    except TypeError:  # takes no weak reference
-        return _Known(codec)
-    return found
-
-
-def text_at_once(codec: Codec, alphabet: Alphabet, ids: Sequence[int]) -> str | None:
-    """The text of tokens that are whole characters together; None where it takes a closer look."""
-    return _known_of(codec).fixed(alphabet).read(ids)
-
-
 class TokenLexer:
     """Token ids; bytes that are not UTF-8 become U+FFFD, an unfinished character at the end is left out."""
 
     def __init__(self, codec: Codec, alphabet: Alphabet) -> None:
         self._codec = codec
-        known = _known_of(codec)
-        self._bytes, self._controls = known.bytes, known.controls
-        self._fixed = known.fixed(alphabet)
+        self._vocabulary = vocabulary_of(codec)
+        self._controls = self._vocabulary.controls
+        self._spelling = self._vocabulary.spelling(alphabet)
         self._alphabet = alphabet
         self._given: list[int] = []
         self._read: list[str] = []  # the text of each token, as far as somebody has asked for it
@@ -175,7 +91,7 @@ class TokenLexer:
         self._first = self._offset = offset
 
     def feed(self, given: Sequence[int]) -> str:
-        text = None if self._rest else self._fixed.read(given)
+        text = None if self._rest else self._at_once(given)
         if text is None:
             self._read_all()
             texts = self._one_by_one(given)
@@ -185,6 +101,12 @@ class TokenLexer:
         self._offset += len(text)
         return text
 
+    def _at_once(self, given: Sequence[int]) -> str | None:
+        """The text of tokens that are whole characters together; None where it takes a closer look."""
+        joined = self._vocabulary.joined(self._codec, given)
+        parted = None if joined is None else self._spelling.parted(joined)
+        return None if parted is None else woven(parted[0], parted[1])
+
     def _read_all(self) -> None:
         """Work out the texts of the tokens that were read at once."""
         if len(self._read) < len(self._given):
@@ -192,7 +114,7 @@ class TokenLexer:
 
     def _one_by_one(self, given: Sequence[int]) -> list[str]:
         """The text of each token; behind an unfinished character also that of the next ones, until it ends."""
-        texts: list[Any] = list(map(self._fixed.texts.get, given))
+        texts: list[Any] = list(map(self._spelling.texts.get, given))
         done, size = 0, len(texts)
         missing = compress(range(size), map(not_, texts))
         for at in chain([0], missing) if self._rest else missing:
@@ -249,16 +171,11 @@ class TokenLexer:
             places.append(self._offset + sum(map(len, texts[:at])) + more)
 
     def _decoded(self, token: int, at: int, texts: list[str]) -> str:
-        piece = self._bytes.get(token)
-        if piece is None:
-            try:
-                piece = self._codec.token_bytes(token)
-            except TokenizerError:
-                self.unknown.append(len(self._given) + at)
-                return self._flushed(at, texts) + BAD
-            self._bytes[token] = piece
-        # Its bytes may be known from another format of the same vocabulary.
-        self._fixed.add(token, piece)
+        try:
+            piece = self._vocabulary.bytes_of(self._codec, token)
+        except TokenizerError:
+            self.unknown.append(len(self._given) + at)
+            return self._flushed(at, texts) + BAD
         whole = self._rest + piece
         text, used = utf_8_decode(whole, "replace", False)
         alone, self._rest = not self._rest, whole[used:]
@@ -266,7 +183,7 @@ class TokenLexer:
             if BAD.encode() not in piece:
                 self._note(self.bad, at, texts, text.index(BAD))
         elif alone and not self._rest:
-            self._fixed.texts[token] = text
+            self._spelling.texts[token] = text
         return text
 
 

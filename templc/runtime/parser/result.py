@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,17 +50,26 @@ def result_of(
         other = {**whole, "reasoning_content": ""}
         if again_with(other, None).canonical:
             whole, message = other, {**message, "reasoning_content": ""}
+    later = _Found(partial(_spans, machine, lexer), partial(again_with, whole, ids))
     return Parsed(
         message=message,
         status=_status(machine),
         errors=tuple(_issue(error, lexer) for error in record.errors),
         notes=_notes(machine, lexer, len(turn)),
-        placed=partial(_spans, machine, lexer),
+        placed=later,
         stop=_stop_id(machine, lexer, ids),
         stop_text=record.alphabet.outside(machine.stopped or ""),
         text=record.alphabet.outside(turn[record.mark :]),
-        again=partial(again_with, whole, ids),
+        again=later,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is worked out of a finished machine when somebody asks for it."""
+
+    spans: Callable[[], tuple[ParsedSpan, ...]]
+    again: Callable[[], Again]
 
 
 def message_of(
@@ -72,13 +82,19 @@ def message_of(
     if reasoning or (inline is not None and inline.close in content):
         message["reasoning_content"] = reasoning
     if calls:
-        message["tool_calls"] = [_call(call) for call in calls]
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": call.type,
+                "function": {
+                    "name": call.name,
+                    "arguments": call.arguments,
+                    "raw_arguments": call.raw,
+                },
+            }
+            for call in calls
+        ]
     return message
-
-
-def _call(call: ReadCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments, "raw_arguments": call.raw}
-    return {"id": call.id, "type": call.type, "function": function}
 
 
 def _status(machine: Machine) -> Status:

@@ -7,7 +7,7 @@ as a forced `<think>` or a prefilled answer, is the part of the turn that was no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime import fold
@@ -16,14 +16,14 @@ from templc.runtime.history import State
 from templc.runtime.messages import Message
 from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.lexer import TextLexer, TokenLexer
-from templc.runtime.parser.origins import origins
+from templc.runtime.parser.origins import Alike, Origin, origins
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
-_BACK = 8
+_BACK, _BLOCK = 8, 512
 Prompt = Tokens | Sequence[int] | str | None
 
 
@@ -49,9 +49,9 @@ def start_of(
     tools: fold.Tools,
 ) -> Start:
     """Where the completion of `prompt` begins; without one, behind the generation prompt after a user message."""
-    known = state if state is not None else getattr(prompt, "state", None)
-    if isinstance(known, State) and known.prompt:
-        tail = _prefill(renderer, alphabet, known.past, known.tools)
+    known = state_of(prompt, state)
+    if known is not None:
+        tail = _prefill(renderer, alphabet, known.past, known.tools, known.lead)
         return Start(
             known.past, tail, known.tools if tools is None else tools, known.lead, known.calls
         )
@@ -64,10 +64,22 @@ def start_of(
     return Start(*found, tools)
 
 
-def _prefill(renderer: Renderer, alphabet: Alphabet, past: Any, tools: fold.Tools) -> str:
+def state_of(prompt: Prompt, state: State | None) -> State | None:
+    """The state that tells where the completion begins, one with a generation prompt at its end."""
+    known = state if state is not None else getattr(prompt, "state", None)
+    return known if isinstance(known, State) and known.prompt else None
+
+
+def _prefill(
+    renderer: Renderer,
+    alphabet: Alphabet,
+    past: Any,
+    tools: fold.Tools,
+    lead: Message | None = None,
+) -> str:
     if "prefill" not in renderer.parts:
         return ""
-    return alphabet.inside(fold.prefill_text(renderer, past, tools))
+    return alphabet.inside(fold.prefill_text(renderer, past, tools, lead))
 
 
 def _inside(
@@ -81,10 +93,17 @@ def _inside(
         return lexer.feed(prompt) + lexer.finish()
     if codec is None:
         return ""
-    foreign = {codec.token_id(text) for text in _foreign(renderer)} - {None}
-    ids = [int(token) for token in prompt]
-    places = islice((at for at in range(len(ids) - 1, -1, -1) if ids[at] in foreign), _BACK)
-    return TokenLexer(codec, alphabet).feed(ids[min(places, default=0) :])
+    foreign = {codec.token_id(text) for text in _foreign(Alike(renderer))} - {None}
+    ids: list[int] = []
+    places: list[int] = []
+    # Of a long prompt no more is looked at than it takes.
+    while len(places) < _BACK and len(ids) < len(prompt):
+        end = len(prompt) - len(ids)
+        more = list(map(int, prompt[max(0, end - max(_BLOCK, len(ids))) : end]))
+        found = [at for at, token in enumerate(more) if token in foreign]
+        places = found + [at + len(more) for at in places]
+        ids = more + ids
+    return TokenLexer(codec, alphabet).feed(ids[places[-_BACK:][0] if places else 0 :])
 
 
 def _format_controls(renderer: Renderer) -> tuple[str, ...]:
@@ -92,14 +111,16 @@ def _format_controls(renderer: Renderer) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*info.specials, *info.markers, *info.stop)))
 
 
-def _foreign(renderer: Renderer) -> list[str]:
+@lru_cache(maxsize=256)
+def _foreign(key: Alike) -> tuple[str, ...]:
     """The control tokens that never stand in what the model samples."""
+    renderer = key.renderer
     written = written_shapes(renderer)
-    return [
+    return tuple(
         text
         for text in renderer.info.specials
         if text not in written and text not in renderer.info.stop
-    ]
+    )
 
 
 def written_shapes(renderer: Renderer) -> str:
@@ -108,30 +129,42 @@ def written_shapes(renderer: Renderer) -> str:
     return "\n".join(shapes)
 
 
+@lru_cache(maxsize=256)
+def _spelled(key: Alike, known: tuple[str, ...]) -> tuple[Origin, ...]:
+    """The origins that have an edge, their texts with these control tokens as characters."""
+    inside = Alphabet(known).inside
+    return tuple(
+        Origin(one.past, inside(one.before), inside(one.edge), inside(one.prefill))
+        for one in origins(key.renderer)
+        if one.edge
+    )
+
+
 def _behind_opener(renderer: Renderer, alphabet: Alphabet, text: str) -> tuple[Any, str] | None:
     """The past whose prompt ends like this one, and what of the turn follows; None where none does.
 
     Of several pasts it is the one whose own prompt has the most in common with this one, before the turn and in it.
     """
-    known = [(origin, alphabet.inside(origin.edge)) for origin in origins(renderer) if origin.edge]
-    ends = {edge: text.rfind(edge) + len(edge) for _, edge in known if edge in text}
+    known = _spelled(Alike(renderer), alphabet.known)
+    ends = {
+        edge: text.rfind(edge) + len(edge) for edge in {one.edge for one in known} if edge in text
+    }
     end = max(ends.values(), default=-1)
     if end < 0:
         return None
     behind, before = text[end:], text[:end]
     best = max(
-        (origin for origin, edge in known if ends.get(edge) == end),
-        key=lambda origin: (
-            _common_end(alphabet.inside(origin.before), before),
-            behind.startswith(alphabet.inside(origin.prefill)),
-        ),
+        (one for one in known if ends.get(one.edge) == end),
+        key=lambda one: (_common_end(one.before, before), behind.startswith(one.prefill)),
     )
     return best.past, behind
 
 
 def _common_end(one: str, other: str) -> int:
     """How many characters two texts end alike with."""
-    size = 0
-    while size < min(len(one), len(other)) and one[-1 - size] == other[-1 - size]:
-        size += 1
-    return size
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        same = one.endswith(other[len(other) - middle :])
+        low, high = (middle, high) if same else (low, middle - 1)
+    return low

@@ -10,7 +10,7 @@ parsed = parser.finish()
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -25,8 +25,9 @@ from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import result_of
 from templc.runtime.parser.rewritten import Rewriter
 from templc.runtime.parser.shape import table_for
-from templc.runtime.parser.start import Prompt, Start, start_of
-from templc.runtime.parser.usual import Job, usual
+from templc.runtime.parser.start import Prompt, Start, start_of, state_of
+from templc.runtime.parser.usual import Later, Plan, plan_of, usual
+from templc.runtime.parser.vocabulary import vocabulary_of
 from templc.runtime.tools import parameters_of
 
 if TYPE_CHECKING:
@@ -48,20 +49,37 @@ def read_whole(
     if codec is None or len(completion) == 0:
         return _read_by(Parser(renderer, codec, *given, accept), completion, finished)
     # Copied, for what is found out later must be of what was given, whatever becomes of the list.
-    ids = list(completion) if type(completion) is list else list(map(int, completion))
-    kit, (prompt, tools, state) = kit_of(renderer.info, codec), given
-    # Only a prompt given as ids or text has control tokens of its own.
-    alphabet = kit.alphabet if state is not None or prompt is None else kit.alphabet.copy()
-    start = start_of(renderer, codec, alphabet, prompt, state, tools)
-    job = Job(renderer, codec, kit, ids, start, accept, alphabet, (tools, state, finished))
-    return usual(job, _by_machine) or _by_machine(job)
+    kind = type(completion)
+    ids: Any = tuple(completion if kind is list or kind is tuple else map(int, completion))
+    prompt, tools, state = given
+    state, begins = state_of(prompt, state), None
+    if prompt is None or state is not None:
+        plan = plan_of(renderer, codec, state, tools, accept)
+    else:
+        # Only a prompt given as ids or text has control tokens of its own.
+        kit = kit_of(renderer.info, codec)
+        alphabet = kit.alphabet.copy()
+        begins = alphabet, start_of(renderer, codec, alphabet, prompt, None, tools)
+        plan = Plan(renderer, vocabulary_of(codec), kit, begins[1], accept)
+    job = renderer, codec, ids, begins, tools, state, accept, finished
+    if tools is None and state is not None:
+        tools = state.tools
+    return usual(plan, renderer, codec, ids, tools, Later(_by_machine, job)) or _by_machine(*job)
 
 
-def _by_machine(job: Job) -> Parsed:
-    tools, state, finished = job.given
-    begins = job.alphabet.copy(), job.start
-    parser = Parser(job.renderer, job.codec, None, tools, state, job.accept, begins)
-    return _read_by(parser, job.ids, finished)
+def _by_machine(
+    renderer: Renderer,
+    codec: Codec,
+    ids: tuple[int, ...],
+    begins: tuple[Alphabet, Start] | None,
+    tools: fold.Tools,
+    state: State | None,
+    accept: bool,
+    finished: bool,
+) -> Parsed:
+    begun = None if begins is None else (begins[0].copy(), begins[1])
+    parser = Parser(renderer, codec, None, tools, state, accept, begun)
+    return _read_by(parser, list(ids), finished)
 
 
 def _read_by(parser: Parser, completion: Sequence[int] | str, finished: bool) -> Parsed:

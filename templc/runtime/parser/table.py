@@ -190,6 +190,11 @@ class _Builder:
         self._exits(state.exits, inside, state)
         self._exits(state.lead, lead, state)
         state.empty = {core: way for core, way in state.lead.items() if _other(way, state)}
+        for core, way in state.lead.items():
+            usual = state.exits.get(core)
+            if usual is not None and usual.kind == way.kind == "call" and usual.alone is None:
+                # What stands before calls where no field does.
+                usual.alone = way.pre if way.pre != usual.pre else None
         state.lead = {core: way for core, way in state.lead.items() if core not in state.exits}
         if state.name == "reasoning" and self._accept:
             self._calls_in_reasoning(state, number)

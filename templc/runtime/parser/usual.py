@@ -1,49 +1,42 @@
 """The short way to read a completion: one that is written just as the format writes it.
 
 `walk` goes from control token to control token; None is the answer for whatever else comes, and the machine reads
-that. What few ask for, spans and the comparison with a render, is left to the machine too.
+that. What few ask for, spans and the comparison with a render, is left to the machine too. What does not hang on the
+ids is a plan, made once for completions that begin alike.
 
-    usual(job, read).message  ->  {"role": "assistant", "content": "Yes."}
+    plan = plan_of(renderer, codec, state, tools, accept=False)
+    usual(plan, renderer, codec, ids, tools, later).message  ->  {"role": "assistant", "content": "Yes."}
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
+from templc.runtime.history import State
 from templc.runtime.parsed import Again, Parsed, ParsedSpan
 from templc.runtime.parser.alphabet import Alphabet
 from templc.runtime.parser.calls import Reading
-from templc.runtime.parser.kit import Kit
-from templc.runtime.parser.lexer import text_at_once
+from templc.runtime.parser.kit import Kit, kit_of
 from templc.runtime.parser.machine import Machine
 from templc.runtime.parser.record import Record
 from templc.runtime.parser.result import message_of
 from templc.runtime.parser.shape import table_for
-from templc.runtime.parser.start import Start
+from templc.runtime.parser.start import Start, start_of
 from templc.runtime.parser.states import Begin, Table
+from templc.runtime.parser.vocabulary import Vocabulary, vocabulary_of
 from templc.runtime.parser.walk import Walk
+from templc.runtime.tools import parameters_of
+from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 # Prompts hold the few tails that a format writes, or the beginning of an answer, which is not remembered.
 LONGEST, MOST = 64, 64
-
-
-class Job(NamedTuple):
-    """A completion to be read. alphabet: that of its prompt. given: tools, state, and whether the engine finished."""
-
-    renderer: Renderer
-    codec: Codec
-    kit: Kit
-    ids: list[int]
-    start: Start
-    accept: bool
-    alphabet: Alphabet
-    given: tuple[fold.Tools, Any, bool]
+PLANS = 1024
 
 
 class Later:
@@ -51,15 +44,15 @@ class Later:
 
     __slots__ = ("_job", "_parsed", "_read")
 
-    def __init__(self, job: Job, read: Callable[[Job], Parsed]) -> None:
-        self._job: Job | None = job
+    def __init__(self, read: Callable[..., Parsed], job: tuple[Any, ...]) -> None:
         self._read = read
+        self._job: tuple[Any, ...] | None = job
         self._parsed: Parsed | None = None
 
     def _known(self) -> Parsed:
         job = self._job  # once, for another thread may be done in between
         if job is not None:
-            self._parsed = self._read(job)
+            self._parsed = self._read(*job)
             self._job = None
         assert self._parsed is not None
         return self._parsed
@@ -73,27 +66,78 @@ class Later:
         return self._known().compared
 
 
-def usual(job: Job, read: Callable[[Job], Parsed]) -> Parsed | None:
-    """What the ids say, None where the machine has to read them. read: by the machine."""
-    renderer, codec, kit, ids, start, accept, _, _ = job
-    turn = text_at_once(codec, kit.alphabet, ids)
-    if turn is None:
+class Plan:
+    """What reading takes beside the ids. begin: where it begins, None where only the machine can tell."""
+
+    __slots__ = ("_alphabet", "_call_id", "_reading", "begin", "spelling", "states", "vocabulary")
+
+    def __init__(
+        self, renderer: Renderer, vocabulary: Vocabulary, kit: Kit, start: Start, accept: bool
+    ) -> None:
+        table = table_for(renderer, start, kit, accept)
+        self.begin = _begin(table, start.tail, kit.alphabet)
+        self.states = table.states
+        self.vocabulary = vocabulary
+        self.spelling = vocabulary.spelling(kit.alphabet)
+        self._alphabet, self._call_id = kit.alphabet, renderer.rules.call_id
+        self._reading = self._made(start.tools)
+
+    def reading(self, tools: fold.Tools) -> Reading:
+        """What reads calls where these tools are declared: that of the last time, if they are the same ones."""
+        known = self._reading
+        if known[0] is not tools:
+            known = self._reading = self._made(tools)
+        return known[1]
+
+    def _made(self, tools: fold.Tools) -> tuple[fold.Tools, Reading]:
+        return tools, Reading(parameters_of(tools), self._call_id, self._alphabet)
+
+
+def plan_of(
+    renderer: Renderer, codec: Codec, state: State | None, tools: fold.Tools, accept: bool
+) -> Plan:
+    """The plan for what follows a prompt with this state, by default the generation prompt after a user message."""
+    vocabulary = vocabulary_of(codec)
+    plans: dict[Any, Plan | None] = vocabulary.plans
+    past = None if state is None else state.past
+    key = type(renderer), renderer.fingerprint(), past, accept
+    plan = plans.get(key)
+    if plan is None:
+        kit = kit_of(renderer.info, codec)
+        start = start_of(renderer, codec, kit.alphabet, None, state, tools)
+        plan = Plan(renderer, vocabulary, kit, start, accept)
+        if key not in plans:
+            if len(plans) >= PLANS:
+                plans.clear()
+            plans[key] = plan if _alone(renderer, start.past) else None
+    return plan
+
+
+def usual(
+    plan: Plan,
+    renderer: Renderer,
+    codec: Codec,
+    ids: tuple[int, ...],
+    tools: fold.Tools,
+    later: Later,
+) -> Parsed | None:
+    """What the ids say, None where the machine has to read them. later: what it would say."""
+    begin = plan.begin
+    joined = None if begin is None else plan.vocabulary.joined(codec, ids)
+    parted = None if joined is None else plan.spelling.parted(joined)
+    if begin is None or parted is None:
         return None
-    table = table_for(renderer, start, kit, accept)
-    begin = _begin(table, start.tail, kit.alphabet)
-    if begin is None:
+    texts, controls, said = parted
+    walk = Walk(plan.states, plan.reading(tools), texts, controls)
+    way = walk.stop(begin)
+    if way is None:
         return None
-    told = Walk(table, kit.alphabet, renderer.rules.call_id, start.tools).told(begin, turn)
-    if told is None:
+    reasoning = walk.fields.get("reasoning", "")
+    if walk.reasoned and renderer.tells_missing_reasoning and not reasoning:
         return None
-    reasoning = told.fields.get("reasoning", "")
-    if told.reasoned and renderer.tells_missing_reasoning and not reasoning:
-        return None
-    later = Later(job, read)
-    content = told.fields.get("content", "")
-    message = message_of(renderer, content, reasoning, told.calls)
+    message = message_of(renderer, walk.fields.get("content", ""), reasoning, walk.calls)
     stop = int(ids[-1])
-    return Parsed(message, "ok", (), (), later.spans, stop, told.stop, told.text, later.again)
+    return Parsed(message, "ok", (), (), later, stop, way.spelled, "".join(said), later)
 
 
 def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:
@@ -108,3 +152,27 @@ def _begin(table: Table, tail: str, alphabet: Alphabet) -> Begin | None:
             known.clear()
         known[tail] = machine.fresh
     return known.get(tail)
+
+
+class _Asked(Writer):
+    """A writer that tells whether anybody asked for what it is given: tools, or the system message."""
+
+    __slots__ = ("asked",)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _WRITING:
+            self.asked = True
+        return super().__getattribute__(name)
+
+
+_WRITING = {"write", "pieces", "message", "sampling", "weight", "asked"}
+
+
+def _alone(renderer: Renderer, past: Any) -> bool:
+    """Whether how a turn begins and goes on hangs on the format's options and the past alone."""
+    out = _Asked()
+    out.asked = False
+    renderer.responds(out, past)
+    if "prefill" in renderer.parts:
+        renderer.parts["prefill"](renderer, out, fold.PROMPT, past, None)
+    return not out.asked

@@ -29,6 +29,7 @@ def _refused(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refused)
+_scanned: Any = _DECODER.scan_once  # type: ignore[attr-defined]
 
 
 def read_json(text: str) -> Any:
@@ -74,25 +75,28 @@ def members(text: str) -> dict[str, tuple[Any, str]]:
                 raise Unreadable(f"a comma or a closing brace is missing at character {at}")
 
 
-def usual_members(text: str, name: str, other: str) -> tuple[str, Any, str] | None:
+def usual_members(text: str, begins: re.Pattern[str], end: str) -> tuple[str, Any, str] | None:
     """As `members`, for an object that is written in the usual way: a name, another value and its raw text.
 
-    None where it is written otherwise, or is none.
+    begins: see `usual_beginning`. end: what stands behind the other value. None where it is written otherwise.
     """
-    match = _beginning(name, other).match(text)
-    if match is None or text.count("[") + text.count("{") > DEEPEST:
+    match = begins.match(text)
+    # What is nested deeper has as many closing brackets too.
+    if match is None or (len(text) > 2 * DEEPEST and text.count("[") + text.count("{") > DEEPEST):
         return None
+    start = match.end()
     try:
-        value, end = _DECODER.raw_decode(text, match.end())
-    except (ValueError, RecursionError):
+        value, stop = _scanned(text, start)
+    except (StopIteration, ValueError, RecursionError):
         return None
-    return (match[1], value, text[match.end() : end]) if text[end:] == "}" else None
+    return (match[1], value, text[start:stop]) if text[stop:] == end else None
 
 
 @lru_cache(maxsize=64)
-def _beginning(name: str, other: str) -> re.Pattern[str]:
+def usual_beginning(name: str, other: str, before: str = "") -> re.Pattern[str]:
+    """Finds how an object usually begins, up to the other value. before: what stands before the object."""
     first, second = (re.escape(json.dumps(key)) for key in (name, other))
-    return re.compile(rf'\{{{first}: "([^"\\\x00-\x1f]+)", {second}: ')
+    return re.compile(rf'{re.escape(before)}\{{{first}: "([^"\\\x00-\x1f]+)", {second}: ')
 
 
 def _ended(text: str, at: int, found: dict[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:

@@ -1,0 +1,87 @@
+"""What is known of each token: its message, whether it was sampled, its weight.
+
+Neighbouring tokens that are alike are a run. A list with an entry a token is made when somebody asks for it.
+
+    Columns([(2, 0, False, 0.0), (1, 1, True, 1.0)]).messages  ->  [0, 0, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+Run: TypeAlias = tuple[int, int, bool, float]
+"""So many tokens, their message, whether they were sampled, their weight."""
+
+_NAMES = ("_messages", "_sampled", "_weights")
+
+
+class Columns:
+    """runs: as they were written. A list that somebody asked for, or gave, counts instead of them."""
+
+    __slots__ = (*_NAMES, "runs")
+
+    def __init__(self, runs: list[Run]) -> None:
+        self.runs = runs
+        self._messages: list[int] | None = None
+        self._sampled: list[bool] | None = None
+        self._weights: list[float] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """One behind the other."""
+        runs: list[Run] = []
+        asked = False
+        for part in parts:
+            runs += part.runs
+            asked = asked or part._asked()
+        made = cls(runs)
+        for place, name in enumerate(_NAMES, 1) if asked else ():
+            if any(getattr(part, name) is not None for part in parts):
+                whole: list[Any] = []
+                for part in parts:
+                    known = getattr(part, name)
+                    whole += _listed(part.runs, place) if known is None else known
+                setattr(made, name, whole)
+        return made
+
+    def _asked(self) -> bool:
+        """Whether there is a list."""
+        return not (self._messages is None and self._sampled is None and self._weights is None)
+
+    @property
+    def messages(self) -> list[int]:
+        if self._messages is None:
+            self._messages = _listed(self.runs, 1)
+        return self._messages
+
+    @messages.setter
+    def messages(self, given: list[int]) -> None:
+        self._messages = given
+
+    @property
+    def sampled(self) -> list[bool]:
+        if self._sampled is None:
+            self._sampled = _listed(self.runs, 2)
+        return self._sampled
+
+    @sampled.setter
+    def sampled(self, given: list[bool]) -> None:
+        self._sampled = given
+
+    @property
+    def weights(self) -> list[float]:
+        if self._weights is None:
+            self._weights = _listed(self.runs, 3)
+        return self._weights
+
+    @weights.setter
+    def weights(self, given: list[float]) -> None:
+        self._weights = given
+
+
+def _listed(runs: Sequence[Run], place: int) -> list[Any]:
+    found: list[Any] = []
+    for run in runs:
+        found += [run[place]] * run[0]
+    return found

@@ -1,0 +1,259 @@
+"""Turns that are the same whatever stands in their content: written once, then only filled in.
+
+The spec says by role which turns copy their content without a look into it. Such a turn, for one past and future, is
+a `Skeleton`: what stands before its content and behind it. It is found by running the turn method on a mark.
+
+    frames_of(renderer, codec).filled(renderer, 0, Message("user", "hi"), past, future).text
+        ->  "<|im_start|>user\\nhi<|im_end|>\\n"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from templc.runtime import fold
+from templc.runtime.messages import Message
+from templc.runtime.opaque import Opaque
+from templc.runtime.pieces import Piece, text_of
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.codec import Codec
+    from templc.runtime.renderer import Renderer
+    from templc.runtime.rows import Row
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+# A private character, which no filter takes off.
+_MARK = "\ue000"
+# A caller with options without end must not fill the memory.
+_MOST, _MOST_RENDERERS = 4096, 64
+# As `Filled(...)`, in half the time.
+_new = tuple.__new__
+
+
+class Skeleton:
+    """before, behind: the pieces around the content, as of message 0. hole: the piece of the content, if there is one.
+
+    opening, closing: the texts of both. guard: the first character of a content that might go on with the prefill, or
+    "". rows: what stands between this content and the one that follows, once encoded. at_start: nothing comes before.
+    """
+
+    __slots__ = ("at_start", "before", "behind", "closing", "guard", "hole", "opening", "rows")
+
+    def __init__(
+        self,
+        before: Sequence[Piece],
+        hole: Piece | None = None,
+        behind: Sequence[Piece] = (),
+        guard: str = "",
+        *,
+        at_start: bool = False,
+    ) -> None:
+        self.before, self.hole, self.behind = tuple(before), hole, tuple(behind)
+        self.opening, self.closing = text_of(before), text_of(behind)
+        self.guard, self.at_start = guard, at_start
+        self.rows: dict[Skeleton, Row] = {}
+
+
+class Filled(NamedTuple):
+    """A skeleton as the turn of a message, with its content."""
+
+    skeleton: Skeleton
+    message: int
+    content: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.skeleton.opening + self.content + self.skeleton.closing
+
+    @property
+    def field(self) -> str:
+        """Of many: there is none that stands for all."""
+        return ""
+
+    def pieces(self) -> list[Piece]:
+        """What the turn method writes."""
+        return [*self.before(), *self.hole(), *self.behind()]
+
+    def before(self) -> list[Piece]:
+        """What it writes before the content."""
+        return [piece._replace(message=self.message) for piece in self.skeleton.before]
+
+    def behind(self) -> list[Piece]:
+        """What it writes behind the content."""
+        return [piece._replace(message=self.message) for piece in self.skeleton.behind]
+
+    def hole(self) -> list[Piece]:
+        """The content, where there is one."""
+        hole = self.skeleton.hole
+        return [] if hole is None else [hole._replace(text=self.content, message=self.message)]
+
+
+Item = Piece | Filled
+
+
+def unfilled(items: Iterable[Item]) -> list[Piece]:
+    """The pieces of all items."""
+    found: list[Piece] = []
+    for item in items:
+        if isinstance(item, Filled):
+            found += item.pieces()
+        else:
+            found.append(item)
+    return found
+
+
+class Frames:
+    """The skeletons of one renderer with one tokenizer. Safe to call from several threads."""
+
+    def __init__(self, turns: Mapping[str, Opaque]) -> None:
+        self._turns = turns
+        self._usable: dict[tuple[bool, bool, bool], dict[str, Opaque]] = {}
+        self._known: dict[tuple[Any, ...], Skeleton | None] = {}
+        self._head: Skeleton | None = None
+        self._closings: dict[tuple[Any, ...], Skeleton] = {}
+        self._ends: dict[tuple[Any, bool], Skeleton] = {}
+
+    def usable(self, out: Writer) -> dict[str, Opaque]:
+        """The opaque turns, by role, that read nothing of the tools and system messages of this conversation."""
+        there = (out.tools_given, out.lead is not None, bool(out.systems))
+        found = self._usable.get(there)
+        if found is None:
+            given = {
+                name for name, one in zip(("tools", "lead", "systems"), there, strict=True) if one
+            }
+            found = {name: one for name, one in self._turns.items() if not one.reads & given}
+            self._usable[there] = found
+        return found
+
+    def turn(
+        self,
+        renderer: Renderer,
+        out: Writer,
+        number: int,
+        message: Message,
+        past: Any,
+        future: Any,
+    ) -> Filled | None:
+        """The turn of a message; None where its method has to write it. out: what is fixed."""
+        turn = self.usable(out).get(message.role)
+        if turn is None or (not number and renderer.info.leading and message.role == "system"):
+            return None  # the head writes a system message that stands first
+        return self._filled(renderer, turn, number, message, past, future)
+
+    def _filled(
+        self,
+        renderer: Renderer,
+        turn: Opaque,
+        number: int,
+        message: Message,
+        past: Any,
+        future: Any,
+    ) -> Filled | None:
+        role, content = message.role, message.content
+        if not content or not turn.lacks <= message.absent or message.parts:
+            return None
+        if message.train is not None or message.media is not None:
+            return None
+        key = (role, past, future) if role in renderer.reads_future else (role, past)
+        try:
+            skeleton = self._known[key]
+        except KeyError:
+            skeleton = _keep(self._known, key, _learnt(renderer, message, past, future))
+        first = content[0]
+        if skeleton is None or first == skeleton.guard:
+            return None
+        if turn.strips and (first.isspace() or content[-1].isspace()):
+            return None
+        return _new(Filled, (skeleton, number, content))
+
+    def head(self, renderer: Renderer, out: Writer) -> Filled:
+        """What stands before the first message, where it reads nothing of this conversation."""
+        skeleton = self._head
+        if skeleton is None:
+            renderer.parts["head"](renderer, out, fold.PROMPT, None, None)
+            skeleton = self._head = Skeleton((), None, out.pieces, at_start=True)
+            out.pieces = []
+        return _new(Filled, (skeleton, -1, ""))
+
+    def closing(self, pieces: Sequence[Piece]) -> list[Item]:
+        """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""
+        number = -1
+        for piece in pieces:
+            if piece.body or piece.message != pieces[0].message:
+                return list(pieces)
+            number = piece.message
+        key = tuple([(piece.text, piece.sampled, piece.weight) for piece in pieces])
+        try:
+            skeleton = self._closings[key]
+        except KeyError:
+            skeleton = _keep(self._closings, key, Skeleton((), None, pieces))
+        return [_new(Filled, (skeleton, number, ""))]
+
+    def end(self, renderer: Renderer, past: Any, prompt: bool) -> Filled:
+        """What stands behind the last message."""
+        key = past, prompt
+        try:
+            skeleton = self._ends[key]
+        except KeyError:
+            out = Writer()
+            fold.write_end(renderer, out, past, prompt)
+            skeleton = _keep(self._ends, key, Skeleton(out.pieces))
+        return _new(Filled, (skeleton, -1, ""))
+
+
+def _keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
+    if len(known) >= _MOST:
+        known.clear()
+    known[key] = made
+    return made
+
+
+def _learnt(renderer: Renderer, message: Message, past: Any, future: Any) -> Skeleton | None:
+    """The skeleton of a turn; None where it writes its content not once, or another text in its name."""
+    out = Writer()
+    out.message = (
+        1  # a message in the middle: what the head writes of message 0 is not asked for here
+    )
+    fold.write_turn(renderer, out, message._replace(content=_MARK), past, future)
+    pieces = [piece._replace(message=0) for piece in out.pieces]
+    holes = [at for at, piece in enumerate(pieces) if _MARK in piece.text]
+    if len(holes) != 1 or pieces[holes[0]].text != _MARK:
+        return None
+    at = holes[0]
+    guard = _guard(renderer, pieces[:at], past) if message.role == "assistant" else ""
+    return Skeleton(pieces[:at], pieces[at], pieces[at + 1 :], guard)
+
+
+def _guard(renderer: Renderer, before: Sequence[Piece], past: Any) -> str:
+    """The character with which a content would go on with a prefill that the turn has begun to write."""
+    if "prefill" not in renderer.parts:
+        return ""
+    prefill = fold.prefill_text(renderer, past, None)
+    begun = text_of(piece for piece in before if piece.sampled)
+    unlike = begun.startswith(prefill) or not prefill.startswith(begun)
+    return "" if unlike else prefill[len(begun)]
+
+
+def frames_of(renderer: Renderer, codec: Codec) -> Frames | None:
+    """The frames of a renderer; None where control tokens hang on the text around them, or may be spelled in it."""
+    known = renderer.frames
+    if known is None or known[0] is not codec:
+        known = renderer.frames = codec, _frames(renderer, codec)
+    return known[1]
+
+
+def _frames(renderer: Renderer, codec: Codec) -> Frames | None:
+    if not renderer.opaque or renderer.content_specials != "text" or codec.controls.flagged:
+        return None
+    known = codec.scaffold.frames
+    key = (type(renderer), renderer.fingerprint())
+    found = known.get(key)
+    if found is None:
+        if len(known) >= _MOST_RENDERERS:
+            known.clear()
+        found = known[key] = Frames(renderer.opaque)
+    return found

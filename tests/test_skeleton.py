@@ -1,0 +1,185 @@
+"""Skeletons: an opaque turn that is filled in is the turn that its method writes, for every format and content."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import templc
+from templc.ir.opaque import opaque_turns
+from templc.runtime import fold
+from templc.runtime.codec import codec_of
+from templc.runtime.encode import encode
+from templc.runtime.opaque import Opaque
+from templc.runtime.pieces import Piece
+from templc.runtime.skeleton import Filled, Frames, frames_of, unfilled
+from templc.runtime.tools import read_tools
+from tests.support import formats, small, vocabularies
+
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}
+TEXTS = (
+    "a",
+    " b\n",
+    "\n",
+    "<think>\n\n</think>\n\nyes",
+    "</think>",
+    "é<|im_end|>",
+    "/nothink",
+    "<",
+    "",
+)
+ROLES = ("system", "user", "assistant", "tool", "developer", "other")
+
+
+def message(role: str, content: str, *, rich: bool = False) -> dict[str, Any]:
+    """A message with nothing else, or with what keeps its turn from being filled in."""
+    found: dict[str, Any] = {"role": role, "content": content}
+    if rich and role == "assistant":
+        call = {
+            "id": "x1y2z3w4v",
+            "type": "function",
+            "function": {"name": "f", "arguments": {"a": 1}},
+        }
+        found |= {"reasoning_content": "r", "tool_calls": [call]}
+    if rich and role == "tool":
+        found |= {"tool_call_id": "x1y2z3w4v", "name": "f"}
+    return found
+
+
+def both(
+    renderer: templc.Renderer, messages: Sequence[object], tools: Any, prompt: bool, frames: Frames
+) -> tuple[list[Piece], list[Piece], int]:
+    """The pieces by the turn methods and by skeletons, and how many skeletons were filled."""
+    declared = read_tools(tools, as_template=renderer.as_template)
+    turns, _ = renderer.read(messages, declared)
+    items = fold.items_of(renderer, turns, declared, prompt, frames)
+    written = fold.whole(renderer, turns, declared, prompt)
+    assert "".join(item.text for item in items) == "".join(piece.text for piece in written)
+    return written, unfilled(items), sum(isinstance(item, Filled) for item in items)
+
+
+def chats() -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Any messages in any order, or what most formats take: a user and the assistant in turn."""
+    texts, flags = st.sampled_from(TEXTS), st.booleans()
+    one = st.builds(message, st.sampled_from(ROLES), texts, rich=flags)
+    turns = st.lists(st.tuples(texts, texts, flags), min_size=1, max_size=3)
+    return st.lists(one, min_size=1, max_size=6) | turns.map(alternating)
+
+
+def alternating(turns: Sequence[tuple[str, str, bool]]) -> list[dict[str, Any]]:
+    pairs = ((message("user", a), message("assistant", b, rich=rich)) for a, b, rich in turns)
+    return [one for pair in pairs for one in pair]
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_every_format_writes_filled_turns_as_its_methods_do(name: str) -> None:
+    renderers = [
+        formats.renderer(name, unsupported="as_template", **options)
+        for options in formats.option_sets(name, brief=True)
+    ]
+    known = [Frames(renderer.opaque) for renderer in renderers]
+    counts = [0]
+
+    @given(chats(), st.booleans(), st.booleans(), st.integers(0, len(renderers) - 1))
+    @settings(max_examples=80, deadline=None)
+    def check(messages: list[dict[str, Any]], tools: bool, prompt: bool, which: int) -> None:
+        try:
+            found = both(
+                renderers[which], messages, [TOOL] if tools else None, prompt, known[which]
+            )
+        except templc.MessageError:
+            return
+        assert found[0] == found[1]
+        counts[0] += found[2]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check()
+    assert counts[0] > 0
+
+
+@pytest.mark.parametrize(("name", "vocabulary"), sorted(formats.VOCABULARIES.items()))
+def test_filled_turns_have_the_tokens_of_their_pieces(name: str, vocabulary: str) -> None:
+    tokenizer = vocabularies.backend(vocabulary)
+    renderer, codec = formats.renderer(name, tokenizer), codec_of(tokenizer)
+    frames = frames_of(renderer.bound(codec), codec)
+    assert frames is not None
+    contents = ("a", "\n\nb", " c ", "dé\n", "<|im_end|>", "ein Wort mehr")
+    for roles in itertools.product(("system", "user", "assistant"), repeat=3):
+        for shift in range(len(contents)):
+            messages = [
+                message(role, contents[(shift + at) % len(contents)])
+                for at, role in enumerate(roles)
+            ]
+            try:
+                filled = renderer.render(messages, add_generation_prompt=True)
+            except templc.MessageError:
+                continue
+            plain = encode(renderer.pieces(messages, add_generation_prompt=True), codec)
+            assert list(filled) == list(plain)
+            assert filled.columns() == plain.columns() and filled.weights == plain.weights
+            assert (filled.message_index, filled.text) == (plain.message_index, plain.text)
+            assert filled.spans == plain.spans
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen3", "llama3", "deepseekv3", "gpt_oss", "mistral_v0_3", "gemma3"]
+)
+def test_a_plain_conversation_is_all_skeletons(name: str) -> None:
+    renderer = formats.renderer(name)
+    messages = [message("user", "a"), message("assistant", "b"), message("user", "c")]
+    frames = Frames(renderer.opaque)
+    _, pieces, filled = both(renderer, messages, None, True, frames)
+    assert filled == 5 and pieces
+
+
+SPEC = """
+roles:
+  user: "[U]{user}"
+  assistant: {{opener: "[A]", body: "{body}", closer: "<|im_end|>"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        ("${content}", Opaque()),
+        ("${content | strip}", Opaque(strips=True)),
+        ("${content | capitalize}", None),
+        ("${content}${content}", Opaque()),
+        ("${name}: ${content}", Opaque("name")),
+    ],
+)
+def test_a_spec_says_which_turns_are_opaque(user: str, expected: Opaque | None) -> None:
+    found = turns_of(user=user)
+    assert described(found.get("user")) == described(expected)
+
+
+def turns_of(**texts: str) -> Mapping[str, Opaque]:
+    made, _ = small.made(SPEC.format(**{"user": "${content}", "body": "${content}"} | texts))
+    return made.opaque
+
+
+def described(turn: Opaque | None) -> tuple[frozenset[str], bool] | None:
+    return None if turn is None else (turn.reads, turn.strips)
+
+
+def test_a_content_that_is_written_twice_is_never_filled_in() -> None:
+    renderer, _ = small.made(SPEC.format(user="${content}${content}", body="${content}"))
+    found = both(renderer, [message("user", "a")], None, True, Frames(renderer.opaque))
+    assert found[0] == found[1] and found[2] == 2
+
+
+def test_generated_classes_say_what_their_programs_say() -> None:
+    for name in formats.FORMATS:
+        program = {
+            role: described(turn) for role, turn in opaque_turns(formats.program(name)).items()
+        }
+        made = formats.renderer(name).opaque
+        assert program == {role: described(turn) for role, turn in made.items()}
