@@ -27,28 +27,6 @@ class Columns:
         self._sampled: list[bool] | None = None
         self._weights: list[float] | None = None
 
-    @classmethod
-    def joined(cls, parts: Sequence[Columns]) -> Columns:
-        """One behind the other."""
-        runs: list[Run] = []
-        asked = False
-        for part in parts:
-            runs += part.runs
-            asked = asked or part._asked()
-        made = cls(runs)
-        for place, name in enumerate(_NAMES, 1) if asked else ():
-            if any(getattr(part, name) is not None for part in parts):
-                whole: list[Any] = []
-                for part in parts:
-                    known = getattr(part, name)
-                    whole += _listed(part.runs, place) if known is None else known
-                setattr(made, name, whole)
-        return made
-
-    def _asked(self) -> bool:
-        """Whether there is a list."""
-        return not (self._messages is None and self._sampled is None and self._weights is None)
-
     @property
     def messages(self) -> list[int]:
         if self._messages is None:
@@ -78,6 +56,29 @@ class Columns:
     @weights.setter
     def weights(self, given: list[float]) -> None:
         self._weights = given
+
+
+def joined(parts: Sequence[Columns | list[Run]]) -> Columns | list[Run]:
+    """One behind the other; as runs where nobody asked for a list."""
+    runs: list[Run] = []
+    asked = False
+    for part in parts:
+        if isinstance(part, Columns):
+            asked = True
+            part = part.runs
+        runs += part
+    if not asked:
+        return runs
+    made = Columns(runs)
+    known = [part if isinstance(part, Columns) else Columns(part) for part in parts]
+    for place, name in enumerate(_NAMES, 1):
+        if any(getattr(part, name) is not None for part in known):
+            whole: list[Any] = []
+            for part in known:
+                column = getattr(part, name)
+                whole += _listed(part.runs, place) if column is None else column
+            setattr(made, name, whole)
+    return made
 
 
 def _listed(runs: Sequence[Run], place: int) -> list[Any]:

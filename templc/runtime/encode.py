@@ -21,7 +21,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from templc.runtime.added import Cut
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Columns
 from templc.runtime.errors import ControlTokenError, MessageError
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, encoded
@@ -109,7 +108,7 @@ def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool)
     tokens = Tokens.__new__(Tokens)
     found = _encoded(items, codec, at_start, tokens)
     spans = partial(_spans_of, items, text, codec, at_start)
-    return tokens.complete(Columns(found.runs), text=text, spans=spans)
+    return tokens.complete(found.runs, text=text, spans=spans)
 
 
 def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:

@@ -15,6 +15,7 @@ from templc.runtime import fold
 from templc.runtime.change import common, explain, fresh_render
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
+from templc.runtime.ending import cut, end, tail, write_pending
 from templc.runtime.errors import OptionError, UnstableExtension
 from templc.runtime.history import Node, State, chain, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
@@ -36,24 +37,39 @@ def extension(
     *,
     prompt: bool | None,
     history: str,
-    before: Callable[[], Tokens] | None = None,
 ) -> Tokens:
     """The tokens that `messages` add to `previous`.
 
-    `before` gives all earlier tokens where `previous` is only the last part of them; it is asked only when the place
-    of a difference is looked for. UnstableExtension (faithful only) where old tokens would change; its `keep` is how
-    many of them stay valid.
+    UnstableExtension (faithful only) where old tokens would change; its `keep` is how many of them stay valid.
     """
     state = state_of(renderer, previous)
     match history:
         case "faithful":
             return _Extension.of(renderer, previous, state, messages, codec, prompt).faithful()
         case "as_sampled":
-            made = _Extension.of(
-                renderer, previous, _sealed(renderer, state), messages, codec, prompt
+            return appended(
+                renderer, previous, state, messages, codec, prompt, before=lambda: previous
             )
-            return made.as_sampled(before or (lambda: previous))
     raise OptionError(f"history is {history!r}", help="one of faithful, as_sampled")
+
+
+def appended(
+    renderer: Renderer,
+    previous: Tokens,
+    state: State,
+    messages: Sequence[object],
+    codec: Codec,
+    prompt: bool | None,
+    before: Callable[[], Tokens],
+) -> Tokens:
+    """As `extension`, for tokens that stay as they were sampled, with the state of `previous`.
+
+    `before` gives all earlier tokens, for `previous` may be only the last part of them; it is asked only when the place
+    of a difference is looked for.
+    """
+    sealed = _sealed(renderer, state)
+    made = _Extension.of(renderer, previous, sealed, messages, codec, prompt)
+    return made.as_sampled(before)
 
 
 def written(
@@ -345,42 +361,3 @@ class _Extension:
     @property
     def _answered(self) -> bool:
         return bool(self.turns.messages) and self.turns.messages[0].role == "assistant"
-
-
-def tail(renderer: Renderer, state: State, node: Node) -> str:
-    """What was written from the last message on: its turn less what is pending, or the finish and the prompt."""
-    text = text_of(emission(renderer, state, node, node.seen))
-    if not state.pending:
-        return text + end(renderer, state)
-    waiting = Writer(state.tools, state.lead)
-    write_pending(renderer, waiting, node, state.pending, node.seen)
-    return text.removesuffix(text_of(waiting.pieces))
-
-
-def end(renderer: Renderer, state: State) -> str:
-    """What was written behind the last message: the finish, and the prompt where there is one."""
-    if not (state.prompt or "finish" in renderer.parts):
-        return ""
-    out = Writer(state.tools, state.lead)
-    fold.write_end(renderer, out, state.past, state.prompt)
-    return text_of(out.pieces)
-
-
-def cut(pieces: list[Piece], length: int) -> list[Piece]:
-    """The pieces behind the first `length` characters."""
-    for at, piece in enumerate(pieces):
-        if length < len(piece.text):
-            return [piece._replace(text=piece.text[length:]), *pieces[at + 1 :]]
-        length -= len(piece.text)
-    return []
-
-
-def write_pending(
-    renderer: Renderer, out: Writer, node: Node, pending: tuple[str, ...], future: Any
-) -> None:
-    """Write what is missing of a sampled turn: the closer that the model did not write, and the trailer."""
-    out.message = node.index
-    for name in pending:
-        if name in renderer.parts:
-            renderer.parts[name](renderer, out, node.message, node.past, future)
-    out.message = -1

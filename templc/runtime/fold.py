@@ -209,17 +209,19 @@ def followed(
 ) -> list[Item]:
     """Every turn and what stands behind them, as skeletons where they are opaque; `out` has what is fixed."""
     items: list[Item] = []
+    opaque = frames.usable(out)
     number = start
     for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
-        turn = frames.turn(renderer, out, number, message, past, future)
-        if turn is not None:
-            items.append(turn)
+        turn = opaque.get(message.role)
+        filled = turn and frames.filled(renderer, turn, number, message, past, future)
+        if filled:
+            items.append(filled)
         else:
             out.pieces = []
             write_numbered(renderer, out, number, message, past, future)
             items += out.pieces
         number += 1
-    if "prompt" in frames.usable(out):
+    if "prompt" in opaque:
         items.append(frames.end(renderer, turns.pasts[-1], prompt))
     else:
         out.pieces = []

@@ -42,14 +42,17 @@ class Node:
 class Sampled:
     """A sampled turn, compared with a fresh render when somebody asks: it takes as long as reading the turn does.
 
-    check: the index of the first token that a fresh render would not have, if there is one. before: the sampled turn
-    before it.
+    check: the index of the first token that a fresh render would not have, if there is one, found with what is given.
+    before: the sampled turn before it.
     """
 
-    __slots__ = ("_before", "_check", "_found")
+    __slots__ = ("_before", "_check", "_found", "_given")
 
-    def __init__(self, check: Callable[[], int | None], before: Sampled | None) -> None:
-        self._check: Callable[[], int | None] | None = check
+    def __init__(
+        self, check: Callable[..., int | None], given: tuple[Any, ...], before: Sampled | None
+    ) -> None:
+        self._check: Callable[..., int | None] | None = check
+        self._given = given
         self._before = before
         self._found: int | None = None
 
@@ -63,8 +66,8 @@ class Sampled:
         found: int | None = None
         for one in reversed(row):
             if one._check is not None:
-                one._found = one._check() if found is None else found
-                one._check = one._before = None
+                one._found = one._check(*one._given) if found is None else found
+                one._check, one._given, one._before = None, (), None
             found = one._found
         return found
 

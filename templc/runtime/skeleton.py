@@ -140,11 +140,11 @@ class Frames:
     ) -> Filled | None:
         """The turn of a message; None where its method has to write it. out: what is fixed."""
         turn = self.usable(out).get(message.role)
-        if turn is None or (not number and renderer.info.leading and message.role == "system"):
-            return None  # the head writes a system message that stands first
-        return self._filled(renderer, turn, number, message, past, future)
+        if turn is None:
+            return None
+        return self.filled(renderer, turn, number, message, past, future)
 
-    def _filled(
+    def filled(
         self,
         renderer: Renderer,
         turn: Opaque,
@@ -153,7 +153,10 @@ class Frames:
         past: Any,
         future: Any,
     ) -> Filled | None:
+        """The same, where the role of the message has this usable turn."""
         role, content = message.role, message.content
+        if not number and role == "system" and renderer.info.leading:
+            return None  # the head writes a system message that stands first
         if not content or not turn.lacks <= message.absent or message.parts:
             return None
         if message.train is not None or message.media is not None:

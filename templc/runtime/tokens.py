@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar, overload
 
-from templc.runtime.columns import Columns
+from templc.runtime.columns import Columns, Run, joined
 
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
@@ -47,7 +47,7 @@ class Tokens(list[int]):
     __slots__ = ("_columns", "_notes", "_spans", "_state", "text")
 
     text: str
-    _columns: Columns
+    _columns: Columns | list[Run]
     _state: object | None
     _notes: tuple[NoteSource, ...]
     # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
@@ -66,7 +66,7 @@ class Tokens(list[int]):
         notes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(ids)
-        self._columns = Columns([(len(self), -1, False, 0.0)])
+        self._columns = [(len(self), -1, False, 0.0)]
         for name, column in zip(_NAMES, (weights, sampled, message_index), strict=True):
             if column is not None:
                 setattr(self, name, column)
@@ -79,7 +79,7 @@ class Tokens(list[int]):
     def of(
         cls,
         ids: Iterable[int],
-        columns: Columns,
+        columns: Columns | list[Run],
         *,
         text: str = "",
         spans: SpanSource | Parts = (),
@@ -92,7 +92,7 @@ class Tokens(list[int]):
 
     def complete(
         self,
-        columns: Columns,
+        columns: Columns | list[Run],
         *,
         text: str = "",
         spans: SpanSource | Parts = (),
@@ -103,6 +103,11 @@ class Tokens(list[int]):
         self._notes, self.text = (), text
         return self
 
+    def _lists(self) -> Columns:
+        if not isinstance(self._columns, Columns):
+            self._columns = Columns(self._columns)
+        return self._columns
+
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):
             raise ValueError(f"{', '.join(_NAMES)} must have {len(self)} entries each")
@@ -111,29 +116,29 @@ class Tokens(list[int]):
     @property
     def weights(self) -> list[float]:
         """What the loss of each token is multiplied with; 0.0: not trained."""
-        return self._columns.weights
+        return self._lists().weights
 
     @weights.setter
     def weights(self, column: list[float]) -> None:
-        self._columns.weights = self._fitting(column)
+        self._lists().weights = self._fitting(column)
 
     @property
     def sampled(self) -> list[bool]:
         """Whether the model sampled each token."""
-        return self._columns.sampled
+        return self._lists().sampled
 
     @sampled.setter
     def sampled(self, column: list[bool]) -> None:
-        self._columns.sampled = self._fitting(column)
+        self._lists().sampled = self._fitting(column)
 
     @property
     def message_index(self) -> list[int]:
         """The message of each token, -1 for none."""
-        return self._columns.messages
+        return self._lists().messages
 
     @message_index.setter
     def message_index(self, column: list[int]) -> None:
-        self._columns.messages = self._fitting(column)
+        self._lists().messages = self._fitting(column)
 
     @property
     def state(self) -> object | None:
@@ -215,7 +220,7 @@ class Tokens(list[int]):
             at += len(part)
         made = cls.of(
             parts[0],
-            Columns.joined([part._columns for part in parts]),
+            joined([part._columns for part in parts]),
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
             state=parts[-1]._state,

@@ -20,8 +20,9 @@ from templc.runtime.change import common
 from templc.runtime.codec import Codec
 from templc.runtime.columns import Columns
 from templc.runtime.encode import ids_of
+from templc.runtime.ending import cut
 from templc.runtime.errors import OptionError
-from templc.runtime.extend import cut, extension
+from templc.runtime.extend import appended
 from templc.runtime.history import Node, Sampled, State, emission, first_change, messages_of
 from templc.runtime.messages import Message, Reader
 from templc.runtime.parsed import Parsed
@@ -71,6 +72,7 @@ class Trajectory:
         self._renderer = renderer
         self._codec = codec
         self._last = _Chunk(prompt, None, 0, None)
+        self._state = _state_of(prompt)
         self._turns: tuple[Turn, ...] = ()
         self._waiting: tuple[object, ...] = ()
         self._whole: tuple[_Chunk, Tokens] = (self._last, prompt)
@@ -116,12 +118,6 @@ class Trajectory:
         """Index of the first token that a fresh render of `messages` would not have; None when there is none."""
         return self._state.differs
 
-    @property
-    def _state(self) -> State:
-        state = self._last.tokens.state
-        assert isinstance(state, State)
-        return state
-
     def sampled(
         self,
         ids: Sequence[int],
@@ -140,11 +136,12 @@ class Trajectory:
             raise OptionError("there is no prompt to complete", help="add messages first")
         if logprobs is not None and len(logprobs) != len(ids):
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
-        ids = list(ids)
+        ids = tuple(ids)
         given = (None, state.tools, state)
         parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
         chunk = self._completion(ids, parsed, state)
         start = self._append(chunk, None if logprobs is None else tuple(logprobs))
+        self._state = _state_of(chunk)
         told = parsed.stop is not None, logprobs is not None
         turn = _new(Turn, (start, start + len(ids), parsed, *told))
         self._turns = (*self._turns, turn)
@@ -165,18 +162,19 @@ class Trajectory:
         waiting = (*self._waiting, *messages)
         if more:
             self._waiting = waiting
-            return Tokens(state=self._last.tokens.state)
-        found = extension(
+            return Tokens(state=self._state)
+        found = appended(
             self._renderer,
             self._last.tokens,
+            self._state,
             waiting,
             self._codec,
-            prompt=add_generation_prompt,
-            history="as_sampled",
-            before=lambda: self.tokens,
+            add_generation_prompt,
+            lambda: self.tokens,
         )
         self._waiting = ()
         self._append(found, None)
+        self._state = _state_of(found)
         return found
 
     def datum(self, advantages: object, **options: Any) -> Any:
@@ -237,7 +235,7 @@ class Trajectory:
         missing.reverse()
         return missing
 
-    def _completion(self, ids: list[int], parsed: Parsed, state: State) -> Tokens:
+    def _completion(self, ids: Sequence[int], parsed: Parsed, state: State) -> Tokens:
         renderer, size = self._renderer, state.size
         reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
         message = reader.said(parsed.message, size)
@@ -269,7 +267,7 @@ class Trajectory:
         return ""
 
     def _parting(
-        self, node: Node, before: State, ids: list[int], parsed: Parsed
+        self, node: Node, before: State, ids: Sequence[int], parsed: Parsed
     ) -> tuple[int | None, Sampled | None]:
         """Where a fresh render of the same messages parts from these tokens: `apart` and `unchecked` of the state."""
         if before.apart is not None:
@@ -282,8 +280,14 @@ class Trajectory:
             owners = enumerate(self.tokens.message_index)
             at = next((n for n, owner in owners if owner >= change.index), len(self))
             return at, before.unchecked
-        check = partial(_apart, renderer, self._codec, node, before, ids, parsed, len(self))
-        return None, Sampled(check, before.unchecked)
+        given = renderer, self._codec, node, before, ids, parsed, len(self)
+        return None, Sampled(_apart, given, before.unchecked)
+
+
+def _state_of(tokens: Tokens) -> State:
+    state = tokens.state
+    assert isinstance(state, State)
+    return state
 
 
 def _span(size: int, message: int) -> list[Span]:
@@ -295,7 +299,7 @@ def _apart(
     codec: Codec,
     node: Node,
     before: State,
-    ids: list[int],
+    ids: Sequence[int],
     parsed: Parsed,
     start: int,
 ) -> int | None:

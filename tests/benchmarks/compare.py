@@ -1,8 +1,9 @@
 """Speed beside the alternatives: `python -m tests.benchmarks.compare [FORMAT ...]` (extra `bench`).
 
-TEMPLC_ENGINE=tiktoken compares the second engine in place of the first one. Owns one table. The scale is what `tokenizers` takes to encode the finished text: 1.0. Every number is the median over
-pairs measured one after the other in the same run, so that a busy machine slows both. "-" where a program has no such
-format, does not accept the conversation, or is not installed.
+Owns one table. TEMPLC_ENGINE=tiktoken compares the second engine in place of the first one. The scale is what
+`tokenizers` takes to encode the finished text: 1.0. Every number is the median over pairs measured one after the other
+in the same run, so that a busy machine slows both. "-" where a program has no such format, does not accept the
+conversation, or is not installed.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
 from templc.runtime.encode import ids_of
+from templc.runtime.ending import cut
 from templc.runtime.errors import TemplcError
-from templc.runtime.extend import cut
 from templc.runtime.messages import Reader
 from templc.runtime.parsed import Again
 from templc.runtime.parser.alphabet import Alphabet, has_stand_ins
