@@ -183,3 +183,17 @@ def test_generated_classes_say_what_their_programs_say() -> None:
         }
         made = formats.renderer(name).opaque
         assert program == {role: described(turn) for role, turn in made.items()}
+
+
+def test_a_class_with_methods_of_its_own_is_not_taken_for_what_it_extends() -> None:
+    base = type(formats.renderer("qwen3"))
+
+    class Shouting(base):  # type: ignore[misc, valid-type]
+        head, opener, body, closer = base.head, base.opener, base.body, base.closer
+
+        def user(self, out: Any, m: Any) -> None:
+            out.write(m.content.upper() if "!" in m.content else m.content)
+
+    tokenizer = vocabularies.backend("qwen3")
+    found = Shouting().render([message("user", "a!")], tokenizer, add_generation_prompt=False)
+    assert base.opaque and not Shouting.opaque and found.text == "A!"

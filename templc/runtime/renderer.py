@@ -79,6 +79,8 @@ class Renderer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         methods = signature.methods_of(cls)
+        # What is said of turns holds for the methods that it was said with.
+        cls.opaque = vars(cls).get("opaque", {})
         cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
         cls.reads_future = signature.reads_future(methods)
         cls.responds, cls.responds_alike = signature.responding(methods)
