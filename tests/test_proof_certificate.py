@@ -350,3 +350,13 @@ def test_no_cell_that_can_break_passes_as_stable(name: str) -> None:
         for pasts in (data["pasts"], all_pairs):
             claim = {**data, "cells": [place], "pasts": pasts}
             assert recheck(program(name), claim) != [], place
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_cell_that_a_stored_table_does_not_call_stable_passes(name: str) -> None:
+    table = json.loads((GENERATED / f"{name}.json").read_text())
+    for cell in table["cells"]:
+        if cell["verdict"] in ("stable if", "never"):
+            place = {"after": cell["after"], "then": cell["then"]}
+            found = recheck(program(name), {**table["certificate"], "cells": [place]})
+            assert found and not any("does not fit" in said for said in found), place

@@ -34,3 +34,13 @@ def test_the_table_changes_and_stays_true(mutant: Mutant) -> None:
 def test_there_are_enough_mutants() -> None:
     assert len(MUTANTS) >= 20
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.spec}: {mutant.name}")
+def test_no_cell_of_a_mutant_that_can_break_passes_as_stable(mutant: Mutant) -> None:
+    found = mutated(mutant)
+    stability = prove(found)
+    data = certificate(stability)
+    breaking = [cell.place for cell in stability.cells if cell.verdict in ("stable if", "never")]
+    for after, then in breaking:
+        assert recheck(found, {**data, "cells": [{"after": after, "then": then}]}) != []

@@ -39,8 +39,6 @@ CASES = [
     for options in option_sets(name)
     if name not in BIG or not options
 ]
-# The checker takes 5 to 15 s for each set of their options; `tests.prove_evidence` runs it for all of them.
-SLOW = ("nemotron3_nano", "glm4_5", "glm5_1")
 TINY = ("u", "a", "a.r", "t.id")
 # Formats that take white space, or line ends, off reasoning before they write it.
 STRIPPING = (
@@ -79,8 +77,7 @@ def test_every_prediction_is_true_for_every_option(name: str, options: dict[str,
     )
     assert tally.wrong == []
     assert cell_errors(stability, tally) == []
-    if name not in SLOW:
-        assert recheck(program(name), certificate(stability)) == []
+    assert recheck(program(name), certificate(stability)) == []
 
 
 @pytest.mark.parametrize(

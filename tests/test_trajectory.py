@@ -217,3 +217,12 @@ def test_every_format_grows_by_turns(name: str) -> None:
 def test_logprobs_of_another_length_are_refused() -> None:
     with pytest.raises(templc.OptionError, match="1 logprobs for 2 ids"):
         started().sampled([1, 2], [0.0])
+
+
+def test_what_cannot_be_written_does_not_wait_for_the_next_call() -> None:
+    made, expected = started(), started()
+    for traj in (made, expected):
+        traj.sampled(encoded(CALL))
+    with pytest.raises(templc.MessageError):
+        made.add([{"role": "tool", "content": 7}])
+    assert made.add([RESULT]) == expected.add([RESULT])

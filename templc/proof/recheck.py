@@ -77,8 +77,7 @@ class Check:
     def __init__(self, program: ops.Program, data: Mapping[str, Any]) -> None:
         self.program, self.data = program, data
         self.fixed = fixed.Fixed(data["options"], data["tools"])
-        self.known: dict[Any, Any] = {}
-        self.signs: dict[Any, str] = {}
+        self.known, self.signs = dict[Any, Any](), dict[Any, str]()
         self.roles = [role for role in program.roles if role != "other"]
         facts = {name: Fact(*(*coded.decoded(one), name)) for name, one in data["facts"].items()}
         facts |= {fact.name: fact for fact in (ops.FIRST, *program.past)}
@@ -96,6 +95,7 @@ class Check:
             yield from check(*given)
 
     def ask(self, name: str, question: Any) -> bool:
+        """The answer of a message: the same each time, and in another way to answer the other one."""
         key = name, question
         if key not in self.said:
             if len(self.said) == len(self.script):
@@ -106,6 +106,7 @@ class Check:
         return self.said[key]
 
     def complaints(self) -> Iterator[str]:
+        """What does not hold; ValueError where the certificate is for another program."""
         data, program = self.data, self.program
         told = data["version"], data["format"], data["future"], {*data["options"]}
         names = [fact.name for fact in self.future]
@@ -122,6 +123,7 @@ class Check:
                 yield f"{cell['after']}, {cell['then']}: {found}"
 
     def anywhere(self, m: Message) -> Iterator[str]:
+        """A message that is not the last: it leads to a listed past, and keeps its text under each pair of that."""
         if (behind := self.after(m)) not in (None, *self.pairs):
             yield f"the pasts are not closed under a {m.role} message"
         for old, new in self.pairs.get(behind, ()):
@@ -130,11 +132,13 @@ class Check:
             yield from self.covered(m, old, new)
 
     def covered(self, m: Message, *views: State) -> Iterator[str]:
+        """What the message before this one sees under two views is the same, or a listed pair."""
         old, new = (self.before(m, view) for view in views)
         if old != new and (old, new) not in self.pairs[m.past]:
             yield f"the invariant misses what stands before a {m.role} message"
 
     def cell(self, after: str, then: str) -> Iterator[str]:
+        """Every way to end and to go on; what a model sampled is the first message that is added."""
         lasts = self.roles if after in PROMPTED else [after]
         added = [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
         if not {*lasts, *added} <= {*self.roles}:
@@ -144,6 +148,7 @@ class Check:
             yield from self.all_ways(self.joint, past, [last, *added], after, end)
 
     def joint(self, *place: Any) -> Iterator[str]:
+        """The last message and those that are added: what was written is kept, and those before see what is listed."""
         for changes, left, _, messages, *views in self.ending(*place):
             if changes or left:
                 yield "text at the joint is not kept"
@@ -159,7 +164,8 @@ class Check:
         for m in messages[:0:-1]:
             views.insert(0, self.before(m, views[0]))
         behind = Message(past=messages[1].past)
-        (old, new), tail = self.turns(messages[0], now, views[0]), self.text("finish", behind, now)
+        old, new = self.turns(messages[0], now, views[0])
+        tail = self.text("finish", behind, now)
         if after in PROMPTED:
             tail += self.text("prompt", behind, now)
         if after == "completion":
@@ -213,6 +219,7 @@ class Check:
 
     @once
     def text(self, name: str, m: Message, view: State) -> str:
+        """What a block writes for a message at its place."""
         return self.written(self.block(name, m.role)[0], m, view)
 
     def written(self, block: ops.Ops, m: Message, view: State) -> str:
@@ -236,6 +243,7 @@ class Check:
         return "".join(char if char < PRIVATE else self.sign(char) for char in text)
 
     def sign(self, *unknown: Any) -> str:
+        """The character that stands for a text which these things decide."""
         return self.signs.setdefault(unknown, chr(ord(PRIVATE) + len(self.signs)))
 
     def end(self, prompt: bool, live: bool = False) -> State:
@@ -252,6 +260,7 @@ class Check:
 
     @once
     def before(self, m: Message, view: State) -> State:
+        """What the message before this one sees."""
         return frozenset(fact for fact in self.future if self.step(fact, m, fact in view))
 
     def step(self, fact: Fact, m: Message, value: bool) -> bool:

@@ -54,8 +54,7 @@ def encode(
     `ControlTokenError`. `control`: the published tokenizer reads the whole text. at_start: nothing comes before.
     `MessageError`, with message and field, for text that no tokenizer can encode.
     """
-    items = [item for item in items if item.text or isinstance(item, Filled)]
-    text = text_of(items)
+    items, text = _written(items)
     try:
         if content_specials == "text":
             return _encode_text(items, text, codec, at_start)
@@ -90,10 +89,27 @@ def _check(
         _refuse_control_tokens(pieces, text, codec)
 
 
+def _written(items: Sequence[Item]) -> tuple[list[Item], str]:
+    """The items that write something, and the text of all."""
+    kept: list[Item] = []
+    parts: list[str] = []
+    for item in items:
+        if isinstance(item, Filled):
+            skeleton, _, content = item
+            parts += (skeleton.opening, content, skeleton.closing)
+        elif item.text:
+            parts.append(item.text)
+        else:
+            continue
+        kept.append(item)
+    return kept, "".join(parts)
+
+
 def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
-    found = _encoded(items, codec, at_start)
+    tokens = Tokens.__new__(Tokens)
+    found = _encoded(items, codec, at_start, tokens)
     spans = partial(_spans_of, items, text, codec, at_start)
-    return Tokens.of(found.ids, Columns(found.runs), text=text, spans=spans)
+    return tokens.complete(Columns(found.runs), text=text, spans=spans)
 
 
 def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
@@ -102,19 +118,25 @@ def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) ->
     return _spans(pieces, _token_starts(text, cuts, codec, at_start))
 
 
-def _encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
+def _encoded(
+    items: Sequence[Item], codec: Codec, at_start: bool, ids: list[int] | None = None
+) -> Encoded:
+    """ids: an empty list for the ids, which spares copying them."""
     if codec.controls.flagged:
-        return _by_cuts(unfilled(items), codec, at_start)
-    return encoded(items, codec, at_start)
+        return _by_cuts(unfilled(items), codec, at_start, ids)
+    return encoded(items, codec, at_start, ids)
 
 
-def _by_cuts(pieces: Sequence[Piece], codec: Codec, at_start: bool) -> Encoded:
+def _by_cuts(
+    pieces: Sequence[Piece], codec: Codec, at_start: bool, ids: list[int] | None
+) -> Encoded:
     """As `encoded`, also for control tokens whose flags look at the text around them."""
     text = text_of(pieces)
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
     zones = _zones(pieces, attrgetter("message", "sampled", "weight"))
-    out = Encoded()
-    out.ids, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    out = Encoded(ids)
+    found, counts = _counted(text, cuts, zones.starts, codec, at_start)
+    list.extend(out.ids, found)
     for piece, count in zip(zones.pieces, counts, strict=True):
         out.runs.append((count, piece.message, piece.sampled, piece.weight))
     return out

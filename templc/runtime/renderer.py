@@ -34,7 +34,7 @@ from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
 from templc.runtime.signature import ROLES, Part
-from templc.runtime.skeleton import frames_of
+from templc.runtime.skeleton import Frames, frames_of
 from templc.runtime.stability import StabilityTable
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
@@ -103,6 +103,8 @@ class Renderer:
         self._given = frozenset(options)
         self._warned = False
         self._checked: Codec | None = None
+        self._bound: tuple[Codec, Renderer] | None = None
+        self.frames: tuple[Codec, Frames | None] | None = None
         self._fingerprint = ""
         self._set(self.options)
         self.rules = self.rules.under(self.options)
@@ -113,7 +115,7 @@ class Renderer:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process: codecs are made again where they are needed."""
-        return {**self.__dict__, "_checked": None}
+        return {**self.__dict__, "_checked": None, "_bound": None, "frames": None}
 
     def fingerprint(self) -> str:
         """Format and options as text: two renderers with the same one write the same."""
@@ -363,10 +365,14 @@ class Renderer:
         own = own_tokens(codec, self.known_options, self.options, self._given)
         if not own:
             return self
-        found = copy.copy(self)
-        found.options, found._fingerprint = {**self.options, **own}, ""
-        found._set(own)
-        return found
+        known = self._bound
+        if known is None or known[0] is not codec:
+            found = copy.copy(self)
+            found.options, found._fingerprint = {**self.options, **own}, ""
+            found.frames = found._bound = None
+            found._set(own)
+            known = self._bound = codec, found
+        return known[1]
 
     def stop_token_ids(self, tokenizer: object | None = None) -> list[int]:
         """The ids that end sampling, in the order of the spec."""

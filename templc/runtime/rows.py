@@ -23,18 +23,22 @@ Waiting: TypeAlias = tuple[int, bool, float, str]
 """Text that is not encoded yet, for more may follow, behind its message, whether it was sampled, and its weight."""
 
 
+# Tokens refuse `+=`: they never change once they are made.
+_extend = list.extend
+
+
 class Encoded:
-    """Ids, and what is known of them."""
+    """Ids, and what is known of them. The ids are put where they stay, for copying long lists takes time."""
 
     __slots__ = ("ids", "runs")
 
-    def __init__(self) -> None:
-        self.ids: list[int] = []
+    def __init__(self, ids: list[int] | None = None) -> None:
+        self.ids: list[int] = [] if ids is None else ids
         self.runs: list[Run] = []
 
     def add(self, other: Encoded) -> None:
         """The others behind these."""
-        self.ids += other.ids
+        _extend(self.ids, other.ids)
         self.runs += other.runs
 
 
@@ -49,12 +53,14 @@ class Row(NamedTuple):
     tail: Sequence[Waiting]
 
 
-def encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
-    """The ids of items, for control tokens without flags.
+def encoded(
+    items: Sequence[Item], codec: Codec, at_start: bool, ids: list[int] | None = None
+) -> Encoded:
+    """The ids of items, for control tokens without flags, in the empty list `ids` if there is one.
 
     at_start: nothing comes before. An item without a content comes first, where it has nothing before it, or last.
     """
-    out = Encoded()
+    out = Encoded(ids)
     waiting: list[Waiting] = []
     loose: list[Piece] = []
     last: Filled | None = None
@@ -62,7 +68,7 @@ def encoded(items: Sequence[Item], codec: Codec, at_start: bool) -> Encoded:
         if not isinstance(item, Filled):
             loose.append(item)
             continue
-        _, skeleton, number, content = item
+        skeleton, number, content = item
         if last is not None and not loose:
             row = last.skeleton.rows.get(skeleton) or _between(last, item, codec)
             waiting = _add_between(row, last.message, number, waiting, codec, at_start, out)
@@ -115,7 +121,7 @@ def _add_between(
         return waiting
     if waiting:
         _flush(waiting, codec, at_start and not out.ids, out)
-    out.ids += inner.ids
+    _extend(out.ids, inner.ids)
     for size, side, sampled, weight in inner.runs:
         out.runs.append((size, second if side else first, sampled, weight))
     return [
@@ -141,7 +147,7 @@ def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
                     lead = waiting
                 elif waiting:
                     _flush(waiting, codec, False, inner)
-                inner.ids += found.ids
+                _extend(inner.ids, found.ids)
                 for one, count in zip(scaffold, found.counts, strict=True):
                     if count:
                         inner.runs.append((count, one.message, one.sampled, one.weight))
@@ -203,7 +209,7 @@ def _flush(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) 
         found, sizes = codec.plain_counted(*_cut(texts), at_start=first)
         for (message, sampled, weight, _), size in zip(texts, sizes, strict=True):
             out.runs.append((size, message, sampled, weight))
-    out.ids += found
+    _extend(out.ids, found)
 
 
 def _cut(texts: Sequence[Waiting]) -> tuple[str, list[int]]:

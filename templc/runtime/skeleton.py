@@ -58,12 +58,16 @@ class Skeleton:
 
 
 class Filled(NamedTuple):
-    """A skeleton as the turn of a message, with its content. text: all of it."""
+    """A skeleton as the turn of a message, with its content."""
 
-    text: str
     skeleton: Skeleton
     message: int
     content: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.skeleton.opening + self.content + self.skeleton.closing
 
     @property
     def field(self) -> str:
@@ -164,8 +168,7 @@ class Frames:
             return None
         if turn.strips and (first.isspace() or content[-1].isspace()):
             return None
-        text = skeleton.opening + content + skeleton.closing
-        return _new(Filled, (text, skeleton, number, content))
+        return _new(Filled, (skeleton, number, content))
 
     def head(self, renderer: Renderer, out: Writer) -> Filled:
         """What stands before the first message, where it reads nothing of this conversation."""
@@ -174,7 +177,7 @@ class Frames:
             renderer.parts["head"](renderer, out, fold.PROMPT, None, None)
             skeleton = self._head = Skeleton((), None, out.pieces, at_start=True)
             out.pieces = []
-        return _new(Filled, (skeleton.closing, skeleton, -1, ""))
+        return _new(Filled, (skeleton, -1, ""))
 
     def closing(self, pieces: Sequence[Piece]) -> list[Item]:
         """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""
@@ -188,7 +191,7 @@ class Frames:
             skeleton = self._closings[key]
         except KeyError:
             skeleton = _keep(self._closings, key, Skeleton((), None, pieces))
-        return [_new(Filled, (skeleton.closing, skeleton, number, ""))]
+        return [_new(Filled, (skeleton, number, ""))]
 
     def end(self, renderer: Renderer, past: Any, prompt: bool) -> Filled:
         """What stands behind the last message."""
@@ -199,7 +202,7 @@ class Frames:
             out = Writer()
             fold.write_end(renderer, out, past, prompt)
             skeleton = _keep(self._ends, key, Skeleton(out.pieces))
-        return _new(Filled, (skeleton.opening, skeleton, -1, ""))
+        return _new(Filled, (skeleton, -1, ""))
 
 
 def _keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
@@ -237,6 +240,13 @@ def _guard(renderer: Renderer, before: Sequence[Piece], past: Any) -> str:
 
 def frames_of(renderer: Renderer, codec: Codec) -> Frames | None:
     """The frames of a renderer; None where control tokens hang on the text around them, or may be spelled in it."""
+    known = renderer.frames
+    if known is None or known[0] is not codec:
+        known = renderer.frames = codec, _frames(renderer, codec)
+    return known[1]
+
+
+def _frames(renderer: Renderer, codec: Codec) -> Frames | None:
     if not renderer.opaque or renderer.content_specials != "text" or codec.controls.flagged:
         return None
     known = codec.scaffold.frames

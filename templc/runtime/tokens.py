@@ -88,9 +88,20 @@ class Tokens(list[int]):
         """Tokens with columns that are known to fit."""
         made = cls.__new__(cls)
         list.__init__(made, ids)
-        made._columns, made._spans, made._state = columns, spans, state
-        made._notes, made.text = (), text
-        return made
+        return made.complete(columns, text=text, spans=spans, state=state)
+
+    def complete(
+        self,
+        columns: Columns,
+        *,
+        text: str = "",
+        spans: SpanSource | Parts = (),
+        state: object = None,
+    ) -> Tokens:
+        """These bare ids, with the rest."""
+        self._columns, self._spans, self._state = columns, spans, state
+        self._notes, self.text = (), text
+        return self
 
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):

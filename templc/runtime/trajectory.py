@@ -162,13 +162,14 @@ class Trajectory:
         more=True: further messages follow before the next prompt, so nothing is written yet; what waits is written
         with the next call, as if it had come at once (results of parallel calls share one block in many formats).
         """
-        self._waiting = (*self._waiting, *messages)
+        waiting = (*self._waiting, *messages)
         if more:
+            self._waiting = waiting
             return Tokens(state=self._last.tokens.state)
         found = extension(
             self._renderer,
             self._last.tokens,
-            self._waiting,
+            waiting,
             self._codec,
             prompt=add_generation_prompt,
             history="as_sampled",

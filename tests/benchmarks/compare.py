@@ -1,6 +1,6 @@
 """Speed beside the alternatives: `python -m tests.benchmarks.compare [FORMAT ...]` (extra `bench`).
 
-Owns one table. The scale is what `tokenizers` takes to encode the finished text: 1.0. Every number is the median over
+TEMPLC_ENGINE=tiktoken compares the second engine in place of the first one. Owns one table. The scale is what `tokenizers` takes to encode the finished text: 1.0. Every number is the median over
 pairs measured one after the other in the same run, so that a busy machine slows both. "-" where a program has no such
 format, does not accept the conversation, or is not installed.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import random
 import statistics
 import sys
@@ -152,7 +153,8 @@ def rows(family: Family) -> list[tuple[str, dict[str, float]]]:
     own = vocabularies.backend(family.vocabulary)
     renderer = templc.get_renderer(family.format, own)
     codec = codec_of(own)
-    assert codec.engine() == "gigatoken", codec.engine()
+    wanted = os.environ.get("TEMPLC_ENGINE", "gigatoken")
+    assert codec.engine() == wanted, codec.engine()
     found = []
     for kind, messages in (
         ("64 turns", conversation(64, 75)),
@@ -226,7 +228,7 @@ def main() -> None:
         if wanted and family.format not in wanted:
             continue
         for kind, found in rows(family):
-            cells = (f"{found[name]:.2f}" if name in found else "-" for name in COLUMNS)
+            cells = (f"{found[name]:.3f}" if name in found else "-" for name in COLUMNS)
             print(
                 f"{family.format:12}{kind:26}" + "".join(f"{cell:>16}" for cell in cells),
                 flush=True,

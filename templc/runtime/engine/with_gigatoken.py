@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +25,7 @@ NAME = "gigatoken"
 # Made anew when it has read so many characters and the process has grown by so many bytes since it was made.
 CHARACTERS = 32_000_000
 GROWTH = 128 << 20
+_TRIES = 1000
 _STATM = Path("/proc/self/statm")
 
 
@@ -55,8 +57,8 @@ def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[
 class Renewed:
     """An encoder that is made anew before the words that it keeps fill the memory.
 
-    It may be called from several threads: a ValueError says that another one is encoding, for gigatoken lets other
-    threads run but serves one at a time.
+    It may be called from several threads. gigatoken lets others run while it encodes but serves one at a time, so they
+    ask again; a ValueError says that it stayed busy. A lock would stay locked in a process that was forked meanwhile.
     """
 
     def __init__(self, make: Callable[[], Any], first: Any) -> None:
@@ -69,8 +71,17 @@ class Renewed:
             self._renew()
         try:
             return self._encode(text).tolist()  # type: ignore[no-any-return]
-        except RuntimeError as error:
-            raise ValueError(f"another thread is encoding ({error})") from None
+        except RuntimeError:
+            return self._patiently(text)
+
+    def _patiently(self, text: str) -> list[int]:
+        for _ in range(_TRIES):
+            time.sleep(0)
+            try:
+                return self._encode(text).tolist()  # type: ignore[no-any-return]
+            except RuntimeError as error:
+                busy = error
+        raise ValueError(f"another thread is encoding ({busy})")
 
     def _start(self, made: Any) -> None:
         self._encode = made.encode
