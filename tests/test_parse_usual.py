@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -248,3 +252,27 @@ def test_an_end_anywhere_is_read_as_the_machine_reads_it(name: str, finished: bo
             assert parser.finish(finished=finished) == case.renderer.parse(
                 cut, finished=finished, **given
             )
+
+
+def test_threads_that_ask_the_same_result_find_the_same() -> None:
+    case, ids = prepared("qwen3")
+    dice = random.Random(1)
+    completions = [[*dice.choices(range(20000), k=60), ids[-1]] for _ in range(40)]
+    asked, wanted = (
+        [case.renderer.parse(one, tokenizer=case.tokenizer) for one in completions]
+        for _ in range(2)
+    )
+    told = [(one.spans, one.canonical, one.differs) for one in wanted]
+    start = threading.Barrier(8)
+
+    def found(_: int) -> list[Any]:
+        start.wait()
+        return [(one.spans, one.canonical, one.differs) for one in asked]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert all(one == told for one in pool.map(found, range(8)))
+    finally:
+        sys.setswitchinterval(interval)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
 from templc.runtime.wire import openai_message
 
+# Several threads may ask for what is worked out late. One lock, for most completions are never asked.
+_lock = threading.RLock()
 Status = Literal["ok", "truncated", "malformed", "unclosed_reasoning"]
 
 
@@ -96,10 +99,11 @@ class Parsed:
     @property
     def spans(self) -> tuple[ParsedSpan, ...]:
         """Worked out when it is first asked for, like `canonical`."""
-        placed = self.placed  # once, for another thread may be done in between
-        if not isinstance(placed, tuple):
-            placed = self.placed = placed.spans()
-        return placed
+        if not isinstance(self.placed, tuple):
+            with _lock:
+                if not isinstance(self.placed, tuple):
+                    self.placed = self.placed.spans()
+        return self.placed
 
     @property
     def canonical(self) -> bool:
@@ -112,10 +116,11 @@ class Parsed:
     @property
     def compared(self) -> Again:
         """The message rendered again and compared."""
-        again = self.again
-        if not isinstance(again, Again):
-            again = self.again = again.again()
-        return again
+        if not isinstance(self.again, Again):
+            with _lock:
+                if not isinstance(self.again, Again):
+                    self.again = self.again.again()
+        return self.again
 
     def _all(self) -> tuple[Any, ...]:
         assert self.compared is not None

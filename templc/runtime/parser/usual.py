@@ -40,7 +40,7 @@ PLANS = 1024
 
 
 class Later:
-    """What the machine says of a completion: it reads when somebody asks, and once."""
+    """What the machine says of a completion: it reads when somebody asks, and once. `Parsed` keeps threads apart."""
 
     __slots__ = ("_job", "_parsed", "_read")
 
@@ -50,9 +50,8 @@ class Later:
         self._parsed: Parsed | None = None
 
     def _known(self) -> Parsed:
-        job = self._job  # once, for another thread may be done in between
-        if job is not None:
-            self._parsed = self._read(*job)
+        if self._job is not None:
+            self._parsed = self._read(*self._job)
             self._job = None
         assert self._parsed is not None
         return self._parsed
