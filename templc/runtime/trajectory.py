@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from templc.runtime import fold
 from templc.runtime.change import common
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Columns
 from templc.runtime.encode import ids_of
 from templc.runtime.ending import cut
 from templc.runtime.errors import OptionError
@@ -249,8 +248,8 @@ class Trajectory:
         past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
         fixed = state.renderer, state.tools, state.lead
         after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
-        columns, spans = Columns([(len(ids), size, True, 1.0)]), partial(_span, len(ids), size)
-        return Tokens.of(ids, columns, text=text, spans=spans, state=after)
+        spans, runs = partial(_span, len(ids), size), [(len(ids), size, True, 1.0)]
+        return Tokens.of(ids, runs, text=text, spans=spans, state=after)
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
