@@ -55,15 +55,17 @@ def encode(
     """
     items, text = _written(items)
     try:
-        if content_specials == "text":
-            return _encode_text(items, text, codec, at_start)
-        pieces = unfilled(items)
-        _check(pieces, text, codec, content_specials)
-        if content_specials == "control":
-            return _encode_control(pieces, text, codec)
-        return _encode_text(pieces, text, codec, at_start)
+        if content_specials != "text":
+            items = unfilled(items)
+            _check(items, text, codec, content_specials)
+            if content_specials == "control":
+                return _encode_control(items, text, codec)
+        tokens = Tokens.__new__(Tokens)
+        found = _encoded(items, codec, at_start, tokens)
     except MessageError as error:
         raise _located(error, unfilled(items)) from None
+    spans = partial(_spans_of, items, text, codec, at_start)
+    return tokens.complete(found.runs, text=text, spans=spans)
 
 
 def ids_of(
@@ -102,13 +104,6 @@ def _written(items: Sequence[Item]) -> tuple[list[Item], str]:
             continue
         kept.append(item)
     return kept, "".join(parts)
-
-
-def _encode_text(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> Tokens:
-    tokens = Tokens.__new__(Tokens)
-    found = _encoded(items, codec, at_start, tokens)
-    spans = partial(_spans_of, items, text, codec, at_start)
-    return tokens.complete(found.runs, text=text, spans=spans)
 
 
 def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:

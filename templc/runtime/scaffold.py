@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from templc.runtime.codec import Codec
+    from templc.runtime.parser.vocabulary import Vocabulary
     from templc.runtime.skeleton import Frames
 
 # Formats have some dozens, all of them short; a caller who writes scaffold of his own must not fill the memory.
@@ -34,11 +35,15 @@ class Stretch(NamedTuple):
 
 
 class Scaffold:
-    """The stretches of one codec, and the skeletons of each renderer. Safe to call from several threads."""
+    """The stretches of one codec, the skeletons of each renderer, what is known of its tokens.
+
+    Safe to call from several threads.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], Stretch] = {}
         self.frames: dict[tuple[type, str], Frames] = {}
+        self.vocabulary: Vocabulary | None = None
 
     def stretch(self, texts: tuple[str, ...], codec: Codec) -> Stretch:
         """The stretch of these texts. No control token of the codec may have flags, which look beyond the stretch."""

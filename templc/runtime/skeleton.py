@@ -184,12 +184,12 @@ class Frames:
 
     def closing(self, pieces: Sequence[Piece]) -> list[Item]:
         """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""
-        number = -1
-        for piece in pieces:
-            if piece.body or piece.message != pieces[0].message:
+        number = pieces[0].message if pieces else -1
+        key: tuple[Any, ...] = ()
+        for text, body, message, _, sampled, weight in pieces:
+            if body or message != number:
                 return list(pieces)
-            number = piece.message
-        key = tuple([(piece.text, piece.sampled, piece.weight) for piece in pieces])
+            key = (*key, text, sampled, weight)
         try:
             skeleton = self._closings[key]
         except KeyError:

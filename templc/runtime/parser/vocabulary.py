@@ -10,7 +10,6 @@ control tokens by one look-up, one join and one split.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -124,17 +123,11 @@ class Vocabulary:
         return piece
 
 
-_known: weakref.WeakKeyDictionary[Any, Vocabulary] = weakref.WeakKeyDictionary()
-
-
 def vocabulary_of(codec: Codec) -> Vocabulary:
     """What is known of a codec's tokens; it is kept as long as the codec is."""
-    try:
-        found = _known.get(codec)
-        if found is None:
-            found = _known[codec] = Vocabulary(codec)
-    except TypeError:  # takes no weak reference
-        return Vocabulary(codec)
+    found = codec.scaffold.vocabulary
+    if found is None:
+        found = codec.scaffold.vocabulary = Vocabulary(codec)
     return found
 
 
