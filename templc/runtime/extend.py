@@ -199,7 +199,7 @@ class _Extension:
             if list(whole) != list(fresh):
                 state = found.state = state._replace(apart=common(whole, fresh))
         if state.apart is not None or state.unchecked is not None:
-            found.notes_when_asked(state.notes)
+            found.notes_of_state()
         return found
 
     def _encoded(self, items: Sequence[Item]) -> Tokens:

@@ -36,6 +36,13 @@ class Encoded:
         self.ids: list[int] = [] if ids is None else ids
         self.runs: list[Run] = []
 
+    def own(self, size: int, message: int, sampled: bool, weight: float) -> None:
+        """The next tokens are of this message; a run goes on if they are alike."""
+        if self.runs and self.runs[-1][1:] == (message, sampled, weight):
+            size += self.runs.pop()[0]
+        if size:
+            self.runs.append((size, message, sampled, weight))
+
     def add(self, other: Encoded) -> None:
         """The others behind these."""
         _extend(self.ids, other.ids)
@@ -149,8 +156,7 @@ def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
                     _flush(waiting, codec, False, inner)
                 _extend(inner.ids, found.ids)
                 for one, count in zip(scaffold, found.counts, strict=True):
-                    if count:
-                        inner.runs.append((count, one.message, one.sampled, one.weight))
+                    inner.own(count, one.message, one.sampled, one.weight)
                 waiting = [_waiting(scaffold[place], text) for place, text in found.tail]
             scaffold = []
         if piece is not None:

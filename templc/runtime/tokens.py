@@ -49,7 +49,7 @@ class Tokens(list[int]):
     text: str
     _columns: Columns | list[Run]
     _state: object | None
-    _notes: tuple[NoteSource, ...]
+    _notes: tuple[NoteSource, ...] | None
     # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
     _spans: SpanSource | list[Span] | Parts
 
@@ -164,7 +164,7 @@ class Tokens(list[int]):
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on the result, such as where it differs from a fresh render; worked out when first asked for."""
-        found = [known if isinstance(known, tuple) else known() for known in self._notes]
+        found = [known if isinstance(known, tuple) else known() for known in self._sources()]
         notes = tuple(dict.fromkeys(note for part in found for note in part))
         self.notes = notes
         return notes
@@ -173,9 +173,15 @@ class Tokens(list[int]):
     def notes(self, notes: tuple[str, ...]) -> None:
         self._notes = (notes,) if notes else ()
 
-    def notes_when_asked(self, source: Callable[[], tuple[str, ...]]) -> None:
-        """Set remarks that take time to find."""
-        self._notes = (source,)
+    def notes_of_state(self) -> None:
+        """The remarks are those of the state, which takes time to find them."""
+        self._notes = None
+
+    def _sources(self) -> tuple[NoteSource, ...]:
+        if self._notes is None:
+            state: Any = self.state
+            return (state.notes,)
+        return self._notes
 
     def columns(self) -> dict[str, list[int]]:
         """The columns that training code expects, one entry a token.
@@ -209,25 +215,30 @@ class Tokens(list[int]):
         """All of them, one after the other, at least one: the state is that of the last."""
         spans: list[tuple[int, SpanSource | list[Span]]] = []
         notes: list[NoteSource] = []
-        at = 0
+        at, last = 0, parts[-1]
         for part in parts:
             source = part._spans
             if type(source) is tuple:
                 spans += [(at + by, inner) for by, inner in source]
             else:
                 spans.append((at, source))  # type: ignore[arg-type]
-            notes += part._notes
+            if part._notes is not None:
+                notes += part._notes
+            elif part is not last and last._notes is not None:
+                notes += part._sources()  # else the state of the last one knows of it
             at += len(part)
         made = cls.of(
             parts[0],
             joined([part._columns for part in parts]),
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
-            state=parts[-1]._state,
+            state=last._state,
         )
         for part in parts[1:]:
             list.extend(made, part)
-        made._notes = tuple(notes)
+        if last._notes is None and notes:
+            notes += last._sources()
+        made._notes = tuple(notes) if notes or last._notes is not None else None
         return made
 
     # `tokens += extension` names a new object, so that whoever else holds the old one keeps it.

@@ -138,9 +138,8 @@ class Trajectory:
         ids = tuple(ids)
         given = (None, state.tools, state)
         parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
-        chunk = self._completion(ids, parsed, state)
+        chunk, self._state = self._completion(ids, parsed, state)
         start = self._append(chunk, None if logprobs is None else tuple(logprobs))
-        self._state = _state_of(chunk)
         told = parsed.stop is not None, logprobs is not None
         turn = _new(Turn, (start, start + len(ids), parsed, *told))
         self._turns = (*self._turns, turn)
@@ -221,6 +220,7 @@ class Trajectory:
         missing = self._since(chunk)
         if missing:
             tokens = Tokens.joined([tokens, *[one.tokens for one in missing]])
+            tokens.state = self._state
             self._whole = (self._last, tokens)
         return tokens
 
@@ -234,7 +234,8 @@ class Trajectory:
         missing.reverse()
         return missing
 
-    def _completion(self, ids: Sequence[int], parsed: Parsed, state: State) -> Tokens:
+    def _completion(self, ids: Sequence[int], parsed: Parsed, state: State) -> tuple[Tokens, State]:
+        """What was sampled as tokens, and the state behind it."""
         renderer, size = self._renderer, state.size
         reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
         message = reader.said(parsed.message, size)
@@ -248,8 +249,8 @@ class Trajectory:
         past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
         fixed = state.renderer, state.tools, state.lead
         after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
-        spans, runs = partial(_span, len(ids), size), [(len(ids), size, True, 1.0)]
-        return Tokens.of(ids, runs, text=text, spans=spans, state=after)
+        runs = [(len(ids), size, True, 1.0)]
+        return Tokens.of(ids, runs, text=text, spans=partial(_span, len(ids), size)), after
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
