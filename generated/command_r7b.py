@@ -196,6 +196,7 @@ class CommandR7b(Renderer):
             "tool": "refuse",
             "other": "drop",
         },
+        numbered=True,
     )
     known_options = {
         "bos_token": Option("token", "<BOS_TOKEN>", bind="bos", doc="the first token"),

@@ -127,6 +127,7 @@ class NorthMiniCode(Renderer):
             "other": "drop",
         },
         told_apart=("system", "tool", "user"),
+        numbered=True,
     )
     known_options = {
         "bos_token": Option("token", "<BOS_TOKEN>", bind="bos", doc="the first token"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
 from templc.ir.opaque import opaque_turns
-from templc.ir.ops import Program, tells_missing
+from templc.ir.ops import Program, reads, tells_missing
 from templc.model.spec import InlineReasoning, Option
 from templc.runtime.opaque import Opaque
 
@@ -106,7 +106,8 @@ class Tables:
             "told_apart": _tuple(rules.told_apart, 8) if rules.told_apart else "",
             "first_roles": _dict("first_roles", rules.first_roles),
         }
-        return [f"{name}={text}" for name, text in optional.items() if text]
+        numbered = ["numbered=True"] if reads(self._program, "answered_number") else []
+        return [f"{name}={text}" for name, text in optional.items() if text] + numbered
 
 
 _KINDS = {

@@ -50,6 +50,7 @@ def message_rules(rules: spec.MessageRules) -> MessageRules:
         parts_first=rules.parts_first,
         told_apart=rules.told_apart,
         first_roles=dict(rules.first_roles),
+        numbered=True,
     )
 
 

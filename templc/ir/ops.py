@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from templc.model.expr import Cond, Fact, Ref, Test, Value, leaves
+from templc.model.expr import Cond, Counted, Fact, Ref, Test, Value, leaves
 from templc.model.hashed import Hashed, hash_once
 from templc.model.spec import Demand, Deviation, Fault, MessageRules, Option, Reference
 from templc.source.span import Span
@@ -195,6 +195,18 @@ def tells_missing(program: Program, name: str) -> bool:
     conds += program.predicates.values()
     missing = Test("is", Value(Ref("message", name)), None)
     return any(leaf == missing for cond in conds for leaf in leaves(cond))
+
+
+def reads(program: Program, name: str) -> bool:
+    """Whether anything reads a field of its message."""
+    blocks = [ops for _, ops in program.blocks()]
+    facts = [term for fact in (*program.past, *program.future) for term in (fact.term, fact.among)]
+    conds = [cond for ops in blocks for cond, _ in conditions(ops)]
+    conds += [check.cond for checks in program.checks.values() for check in checks]
+    conds += [*program.predicates.values(), *(term for term in facts if term is not None)]
+    asked = [leaf for cond in conds for leaf in leaves(cond) if isinstance(leaf, Test | Counted)]
+    values = [value for ops in blocks for value in values_written(ops)]
+    return Ref("message", name) in {one.ref for one in (*values, *(leaf.value for leaf in asked))}
 
 
 def inner(op: Op) -> tuple[Ops, ...]:

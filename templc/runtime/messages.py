@@ -158,7 +158,8 @@ class Reader:
         """Remember the calls of a message."""
         left = tuple([_new(Asked, (call.id, call.name, call.number)) for call in calls])
         _, _, _, ids, seen, neighbour = self.waiting
-        ids = (*ids, *[call.id for call in calls])
+        if self.rules.numbered:
+            ids = (*ids, *[call.id for call in calls])
         self.waiting = _new(Waiting, (left, left, content, ids, seen, neighbour))
 
     def _read(self, raw: Mapping[str, Any], index: int) -> Message:
@@ -324,7 +325,7 @@ class Reader:
         """Id of a tool message and the call that it answers: by its id, without one the next that is open.
 
         The id is made up only where those of calls are. The number is that of the first call of the conversation
-        with this id. found: the id that the message has.
+        with this id, for formats that write it. found: the id that the message has.
         """
         calls, left, content, ids, media, neighbour = self.waiting
         answer = _NOTHING
@@ -342,7 +343,7 @@ class Reader:
             self.waiting = _new(Waiting, (calls, rest, content, ids, media, neighbour))
         made_up = bool(self.rules.call_id) and not self.as_template
         call_id = answer.id if made_up and not found else found
-        if found or self.as_template:
+        if self.rules.numbered and (found or self.as_template):
             number = str(ids.index(found)) if found in ids else ""
             answer = _new(Asked, (answer.id, answer.name, number))
         return call_id, answer

@@ -34,7 +34,8 @@ class MessageRules:
     meet.
     `told_apart`: the roles of which the template does not read missing content as empty, and `calls`, `flat` or
     `arguments` where it does not read an empty list of calls as none, calls without a wrapper as those with one, or an
-    empty text as no arguments. `first_roles`: roles that are another one in the first message.
+    empty text as no arguments. `first_roles`: roles that are another one in the first message. `numbered`: the format
+    writes which call of the conversation a result answers, so their ids are kept.
     """
 
     content: str = ""
@@ -55,6 +56,7 @@ class MessageRules:
     parts_first: tuple[str, ...] = ()
     told_apart: tuple[str, ...] = ()
     first_roles: Mapping[str, str] = field(default_factory=dict)
+    numbered: bool = False
 
     def under(self, options: Mapping[str, object]) -> MessageRules:
         """The rules with these options: without the labels that are off."""

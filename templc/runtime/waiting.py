@@ -19,8 +19,9 @@ class Asked(NamedTuple):
 class Waiting(NamedTuple):
     """The latest message with tool calls: its calls, those without a result yet, its text.
 
-    `ids`: the id of every call of the conversation so far, by number. `media`: how many parts of each text there were.
-    `neighbour`: role of the message before, and whether it had such parts, for formats that ask.
+    `ids`: the id of every call of the conversation so far, by number, for formats that write numbers. `media`: how
+    many parts of each text there were. `neighbour`: role of the message before, and whether it had such parts, for
+    formats that ask.
     """
 
     calls: tuple[Asked, ...] = ()
