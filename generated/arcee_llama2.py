@@ -61,6 +61,7 @@ class ArceeLlama2(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

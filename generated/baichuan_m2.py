@@ -135,6 +135,7 @@ class BaichuanM2(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

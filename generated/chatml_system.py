@@ -37,6 +37,7 @@ class ChatmlSystem(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:  # line 1

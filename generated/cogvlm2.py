@@ -90,6 +90,7 @@ class Cogvlm2(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     bos_token: str | None

@@ -63,6 +63,7 @@ class Cohere(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

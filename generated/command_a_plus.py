@@ -176,6 +176,7 @@ class CommandAPlus(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -219,6 +219,7 @@ class CommandR7b(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

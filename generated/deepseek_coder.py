@@ -56,6 +56,7 @@ class DeepseekCoder(Renderer):
         "assistant": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

@@ -114,6 +114,7 @@ class DeepseekR1(Renderer):
         "other": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

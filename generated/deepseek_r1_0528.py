@@ -118,6 +118,7 @@ class DeepseekR10528(Renderer):
         "other": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

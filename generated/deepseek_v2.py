@@ -60,6 +60,7 @@ class DeepseekV2(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
     eos_token: str | None

@@ -94,6 +94,7 @@ class DeepseekV25(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -91,6 +91,7 @@ class Deepseekv3(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

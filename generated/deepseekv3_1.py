@@ -112,6 +112,7 @@ class Deepseekv31(Renderer):
         "other": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -108,6 +108,7 @@ class Deepseekv31Edited(Renderer):
         "other": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

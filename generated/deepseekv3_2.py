@@ -167,6 +167,7 @@ class Deepseekv32(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

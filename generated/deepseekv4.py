@@ -155,6 +155,7 @@ class Deepseekv4(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -143,6 +143,7 @@ class Devstral2(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -144,6 +144,7 @@ class DevstralSmall2(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

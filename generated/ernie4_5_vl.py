@@ -76,6 +76,7 @@ class Ernie45Vl(Renderer):
         "assistant": Opaque("reasoning", strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     enable_thinking: bool
 

@@ -40,6 +40,7 @@ class Eurus(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

@@ -42,6 +42,7 @@ class Exaone35(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:

@@ -127,6 +127,7 @@ class Falcon3(Renderer):
         "assistant": Opaque("calls", "tools"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque("tools"),
+        "closing": Opaque("tools"),
     }
     past_type = Past
     future_type = Future

@@ -80,6 +80,7 @@ class FalconH1(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

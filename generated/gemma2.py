@@ -65,6 +65,7 @@ class Gemma2(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

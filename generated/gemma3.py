@@ -76,6 +76,7 @@ class Gemma3(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

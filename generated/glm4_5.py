@@ -131,6 +131,7 @@ class Glm45(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

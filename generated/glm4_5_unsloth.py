@@ -130,6 +130,7 @@ class Glm45Unsloth(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

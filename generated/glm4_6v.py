@@ -135,6 +135,7 @@ class Glm46v(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -129,6 +129,7 @@ class Glm47(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -151,6 +151,7 @@ class Glm51(Renderer):
         "other": Opaque(),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     tells_missing_reasoning = True
     past_type = Past

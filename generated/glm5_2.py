@@ -134,6 +134,7 @@ class Glm52(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -44,6 +44,7 @@ class Granite30(Renderer):
         "assistant": Opaque(),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:

@@ -115,6 +115,7 @@ class Granite31(Renderer):
         "other": Opaque(),
         "assistant": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

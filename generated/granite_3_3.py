@@ -113,6 +113,7 @@ class Granite33(Renderer):
         "other": Opaque(),
         "assistant": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -126,6 +126,7 @@ class Granite4(Renderer):
         "other": Opaque(),
         "assistant": Opaque("calls"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

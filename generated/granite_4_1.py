@@ -120,6 +120,7 @@ class Granite41(Renderer):
         "other": Opaque(),
         "assistant": Opaque("calls"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

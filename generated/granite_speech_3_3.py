@@ -122,6 +122,7 @@ class GraniteSpeech33(Renderer):
         "other": Opaque(),
         "assistant": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

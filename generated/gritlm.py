@@ -31,6 +31,7 @@ class Gritlm(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     eos_token: str | None
     bos_token: str | None

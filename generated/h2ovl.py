@@ -28,6 +28,7 @@ class H2ovl(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     eos_token: str | None
 

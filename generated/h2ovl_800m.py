@@ -39,6 +39,7 @@ class H2ovl800m(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     eos_token: str | None

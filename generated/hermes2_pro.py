@@ -110,6 +110,7 @@ class Hermes2Pro(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -45,6 +45,7 @@ class Hermes3(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

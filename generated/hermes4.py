@@ -108,6 +108,7 @@ class Hermes4(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

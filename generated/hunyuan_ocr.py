@@ -73,6 +73,7 @@ class HunyuanOcr(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
 

@@ -56,6 +56,7 @@ class Internvl3(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:

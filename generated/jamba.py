@@ -132,6 +132,7 @@ class Jamba(Renderer):
         "assistant": Opaque("calls", "name"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

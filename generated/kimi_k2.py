@@ -98,6 +98,7 @@ class KimiK2(Renderer):
         "assistant": Opaque("calls", "name", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque("name"),
+        "closing": Opaque(),
     }
     future_type = Future
 

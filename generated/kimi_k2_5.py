@@ -116,6 +116,7 @@ class KimiK25(Renderer):
         "assistant": Opaque("calls", "name", "reasoning"),
         "head": Opaque("tools"),
         "prompt": Opaque("name"),
+        "closing": Opaque(),
     }
     future_type = Future
     thinking: bool | None

@@ -121,6 +121,7 @@ class KimiK26(Renderer):
         "assistant": Opaque("calls", "name", "reasoning"),
         "head": Opaque("tools"),
         "prompt": Opaque("name"),
+        "closing": Opaque(),
     }
     future_type = Future
     thinking: bool | None

@@ -88,6 +88,7 @@ class KimiK27Code(Renderer):
         "assistant": Opaque("calls", "name", "reasoning"),
         "head": Opaque("tools"),
         "prompt": Opaque("name"),
+        "closing": Opaque(),
     }
     tools_ts_str: str
 

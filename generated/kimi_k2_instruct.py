@@ -68,6 +68,7 @@ class KimiK2Instruct(Renderer):
         "assistant": Opaque("calls", "name"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque("name"),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:

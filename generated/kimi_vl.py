@@ -55,6 +55,7 @@ class KimiVl(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:

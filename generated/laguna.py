@@ -101,6 +101,7 @@ class Laguna(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     enable_thinking: bool
     preserve_thinking: bool

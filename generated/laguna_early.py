@@ -95,6 +95,7 @@ class LagunaEarly(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     enable_thinking: bool
 

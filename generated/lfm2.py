@@ -52,6 +52,7 @@ class Lfm2(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

@@ -67,6 +67,7 @@ class Lfm25(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     bos_token: str | None

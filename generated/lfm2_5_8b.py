@@ -80,6 +80,7 @@ class Lfm258b(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     tells_missing_reasoning = True
     future_type = Future

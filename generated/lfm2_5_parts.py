@@ -73,6 +73,7 @@ class Lfm25Parts(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     bos_token: str | None

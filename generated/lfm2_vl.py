@@ -46,6 +46,7 @@ class Lfm2Vl(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

@@ -65,6 +65,7 @@ class Llama3(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

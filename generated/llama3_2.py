@@ -109,6 +109,7 @@ class Llama32(Renderer):
         "assistant": Opaque("calls", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     date_string: str

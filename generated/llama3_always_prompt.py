@@ -78,6 +78,7 @@ class Llama3AlwaysPrompt(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     bos_token: str | None

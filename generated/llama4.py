@@ -106,6 +106,7 @@ class Llama4(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     tools_in_user_message: bool

@@ -158,6 +158,7 @@ class MimoV25(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

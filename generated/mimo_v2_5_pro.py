@@ -170,6 +170,7 @@ class MimoV25Pro(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

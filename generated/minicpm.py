@@ -35,6 +35,7 @@ class Minicpm(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:  # line 1

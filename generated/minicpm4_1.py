@@ -52,6 +52,7 @@ class Minicpm41(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     enable_thinking: bool | None
 

@@ -137,6 +137,7 @@ class MinicpmO45(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -134,6 +134,7 @@ class MinicpmV45(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

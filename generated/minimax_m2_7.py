@@ -127,6 +127,7 @@ class MinimaxM27(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -150,6 +150,7 @@ class Ministral3(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

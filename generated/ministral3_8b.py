@@ -149,6 +149,7 @@ class Ministral38b(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

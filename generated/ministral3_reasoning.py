@@ -136,6 +136,7 @@ class Ministral3Reasoning(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -160,6 +160,7 @@ class MistralLarge3(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -169,6 +169,7 @@ class MistralMedium35(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -106,6 +106,7 @@ class MistralNemo(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

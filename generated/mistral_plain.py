@@ -40,6 +40,7 @@ class MistralPlain(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     bos_token: str | None

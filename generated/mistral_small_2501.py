@@ -60,6 +60,7 @@ class MistralSmall2501(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     now: str
     bos_token: str | None

@@ -74,6 +74,7 @@ class MistralSmall31(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     now: str
     bos_token: str | None

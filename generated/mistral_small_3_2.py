@@ -153,6 +153,7 @@ class MistralSmall32(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -167,6 +167,7 @@ class MistralSmall4(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -112,6 +112,7 @@ class MistralV03(Renderer):
         "assistant": Opaque("calls", strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

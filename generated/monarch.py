@@ -45,6 +45,7 @@ class Monarch(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
     eos_token: str | None

@@ -157,6 +157,7 @@ class Nemotron3Ultra(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

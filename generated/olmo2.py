@@ -52,6 +52,7 @@ class Olmo2(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

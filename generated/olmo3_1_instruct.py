@@ -82,6 +82,7 @@ class Olmo31Instruct(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

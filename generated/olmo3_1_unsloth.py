@@ -81,6 +81,7 @@ class Olmo31Unsloth(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

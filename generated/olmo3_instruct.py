@@ -77,6 +77,7 @@ class Olmo3Instruct(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -76,6 +76,7 @@ class Olmo3InstructSft(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("systems", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -83,6 +83,7 @@ class Olmo3Think(Renderer):
         "assistant": Opaque("reasoning"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

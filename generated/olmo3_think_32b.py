@@ -77,6 +77,7 @@ class Olmo3Think32b(Renderer):
         "assistant": Opaque("reasoning"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -82,6 +82,7 @@ class Olmo3ThinkSft(Renderer):
         "assistant": Opaque("reasoning"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -60,6 +60,7 @@ class Phi35(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

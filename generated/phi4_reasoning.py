@@ -28,6 +28,7 @@ class Phi4Reasoning(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
 
     def head(self, out: Writer) -> None:  # line 12

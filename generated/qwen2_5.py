@@ -107,6 +107,7 @@ class Qwen25(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

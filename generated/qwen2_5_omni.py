@@ -82,6 +82,7 @@ class Qwen25Omni(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     add_vision_id: bool
     add_audio_id: bool

@@ -77,6 +77,7 @@ class Qwen25Vl(Renderer):
         "assistant": Opaque(),
         "head": Opaque("lead"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     add_vision_id: bool
 

@@ -168,6 +168,7 @@ class Qwen36(Renderer):
         "assistant": Opaque("calls", "reasoning"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -111,6 +111,7 @@ class Qwen3Base(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

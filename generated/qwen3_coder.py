@@ -113,6 +113,7 @@ class Qwen3Coder(Renderer):
         "assistant": Opaque("calls", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -112,6 +112,7 @@ class Qwen3CoderNext(Renderer):
         "assistant": Opaque("calls", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

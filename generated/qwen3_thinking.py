@@ -139,6 +139,7 @@ class Qwen3Thinking(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -130,6 +130,7 @@ class Qwen3VlEmbedding(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

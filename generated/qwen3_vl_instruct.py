@@ -136,6 +136,7 @@ class Qwen3VlInstruct(Renderer):
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

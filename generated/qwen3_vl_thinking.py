@@ -163,6 +163,7 @@ class Qwen3VlThinking(Renderer):
         "assistant": Opaque("calls", "reasoning", strips=True),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -105,6 +105,7 @@ class Qwq(Renderer):
         "other": Opaque(),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

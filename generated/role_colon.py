@@ -43,6 +43,7 @@ class RoleColon(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

@@ -125,6 +125,7 @@ class Smollm3(Renderer):
         "other": Opaque(),
         "assistant": Opaque("lead", strips=True),
         "prompt": Opaque("lead"),
+        "closing": Opaque(),
     }
     past_type = Past
     enable_thinking: bool

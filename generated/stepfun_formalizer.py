@@ -109,6 +109,7 @@ class StepfunFormalizer(Renderer):
         "other": Opaque(),
         "head": Opaque("systems"),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     past_type = Past
     future_type = Future

@@ -57,6 +57,7 @@ class Tulu3(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     future_type = Future
     eos_token: str | None

@@ -57,6 +57,7 @@ class VikhrNemo(Renderer):
         "assistant": Opaque(strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     bos_token: str | None
 

@@ -31,6 +31,7 @@ class Zephyr(Renderer):
         "assistant": Opaque(),
         "head": Opaque(),
         "prompt": Opaque(),
+        "closing": Opaque(),
     }
     eos_token: str | None
 

@@ -16,10 +16,14 @@ from templc.ir.opaque import opaque_turns
 from templc.runtime import fold
 from templc.runtime.codec import codec_of
 from templc.runtime.encode import encode
+from templc.runtime.ending import write_pending
+from templc.runtime.history import Node
+from templc.runtime.messages import Call, Message
 from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece
 from templc.runtime.skeleton import Filled, Frames, frames_of, unfilled
 from templc.runtime.tools import read_tools
+from templc.runtime.writer import Writer
 from tests.support import formats, small, vocabularies
 
 TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}
@@ -102,6 +106,27 @@ def test_every_format_writes_filled_turns_as_its_methods_do(name: str) -> None:
         warnings.simplefilter("ignore")
         check()
     assert counts[0] > 0
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_what_a_sampled_turn_lacks_is_the_same_for_every_message(name: str) -> None:
+    renderer = formats.renderer(name)
+    frames, past = Frames(renderer.opaque), renderer.past_type()
+    calls = (Call("f", {"a": 1}, "x1y2z3w4v"),)
+    for said in (
+        Message("assistant", "a"),
+        Message("assistant", "", "r"),
+        Message("assistant", calls=calls),
+    ):
+        for prompt, parts in itertools.product(
+            (False, True), (("trailer",), ("closer", "trailer"))
+        ):
+            node, future = Node(said, 3, past, None, None), renderer.future(prompt=prompt)
+            found = frames.pending(renderer, Writer(), node, parts, future)
+            written = Writer()
+            write_pending(renderer, written, node, parts, future)
+            assert found is None or unfilled([found]) == written.pieces
+            assert (found is None) == ("closing" not in renderer.opaque)
 
 
 @pytest.mark.parametrize(("name", "vocabulary"), sorted(formats.VOCABULARIES.items()))

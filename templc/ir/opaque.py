@@ -19,7 +19,10 @@ _MISSED = frozenset({"calls", "reasoning", "name", "call_id"})
 
 
 def opaque_turns(program: Program) -> dict[str, Opaque]:
-    """The opaque turns by role; `head` and `prompt` are what stands around them."""
+    """The opaque turns by role; `head` and `prompt` are what stands around them.
+
+    `closing` is the closer and the trailer of the assistant's, where they read nothing of its message.
+    """
     turn = program.assistant
     blocks: dict[str, tuple[Ops, ...]] = {
         name: (role.ops,) for name, role in program.roles.items() if isinstance(role, Plain)
@@ -27,8 +30,21 @@ def opaque_turns(program: Program) -> dict[str, Opaque]:
     blocks["assistant"] = (turn.opener, turn.prefill, turn.body, turn.closer, turn.trailer)
     blocks["head"] = (program.head,)
     blocks["prompt"] = (turn.opener, turn.prefill, program.prompt, program.finish)
+    closing = (turn.closer, turn.trailer)
+    if not any(_of_message(use) for block in closing for use in _uses(block)):
+        blocks["closing"] = closing
     found = {name: _opaque(parts) for name, parts in blocks.items()}
     return {name: one for name, one in found.items() if one is not None}
+
+
+def _of_message(use: Value | Body | Test | str) -> bool:
+    match use:
+        case str():
+            return use == "calls"
+        case Value():
+            return use.ref.scope == "message"
+        case _:
+            return use.value.ref.scope == "message"
 
 
 def _opaque(blocks: tuple[Ops, ...]) -> Opaque | None:

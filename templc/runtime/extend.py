@@ -319,6 +319,10 @@ class _Extension:
         """What ends the turn that stands last, whatever was written of it, and the new turns."""
         state, renderer, out = self.state, self.renderer, self.out
         out.pieces = list((None if state.prompt else self._grown()) or ())
+        if state.pending and self.frames and self.previous and not (out.pieces or state.overlap):
+            closing = self.frames.pending(renderer, out, self.node, state.pending, self.joint)
+            if closing is not None:
+                return [closing, *self._filled(self.frames)]
         self._close(out)
         given = state.overlap
         if state.prompt and self._answered:
@@ -348,10 +352,12 @@ class _Extension:
         if frames is None or not self.previous:
             self._follow(out)
             return out.pieces
-        before, size = frames.closing(out.pieces), self.state.size
-        return before + fold.followed(
-            self.renderer, out, self.turns, self.seen, self.prompt, frames, size
-        )
+        return frames.closing(out.pieces) + self._filled(frames)
+
+    def _filled(self, frames: Frames) -> list[Item]:
+        """The new turns and what stands behind them."""
+        given = self.renderer, self.out, self.turns, self.seen, self.prompt, frames
+        return fold.followed(*given, self.state.size)
 
     def _follow(self, out: Writer) -> None:
         """Write the new turns and what stands behind them."""

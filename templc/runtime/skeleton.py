@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from templc.runtime import fold
+from templc.runtime.ending import write_pending
+from templc.runtime.history import Node
 from templc.runtime.messages import Message
 from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece, text_of
@@ -115,6 +117,7 @@ class Frames:
         self._known: dict[tuple[Any, ...], Skeleton | None] = {}
         self._head: Skeleton | None = None
         self._closings: dict[tuple[Any, ...], Skeleton] = {}
+        self._pending: dict[tuple[Any, ...], Skeleton] = {}
         self._ends: dict[tuple[Any, bool], Skeleton] = {}
 
     def usable(self, out: Writer) -> dict[str, Opaque]:
@@ -181,6 +184,27 @@ class Frames:
             skeleton = self._head = Skeleton((), None, out.pieces, at_start=True)
             out.pieces = []
         return _new(Filled, (skeleton, -1, ""))
+
+    def pending(
+        self,
+        renderer: Renderer,
+        out: Writer,
+        node: Node,
+        names: tuple[str, ...],
+        future: Any,
+    ) -> Filled | None:
+        """The parts that a sampled turn still lacks; None where they may read its message. out: what is fixed."""
+        if "closing" not in self.usable(out):
+            return None
+        key = names, node.past, future
+        try:
+            skeleton = self._pending[key]
+        except KeyError:
+            scratch = Writer()
+            nobody = Node(fold.PROMPT, 0, node.past, None, None)
+            write_pending(renderer, scratch, nobody, names, future)
+            skeleton = _keep(self._pending, key, Skeleton((), None, scratch.pieces))
+        return _new(Filled, (skeleton, node.index, ""))
 
     def closing(self, pieces: Sequence[Piece]) -> list[Item]:
         """What ends an earlier turn: as one item where the format wrote all of it, in the name of one message."""

@@ -243,7 +243,7 @@ class Trajectory:
         node = Node(message, size, state.past, seen, state.node)
         # What was read is what the ids say, but for bytes that are no text.
         text = self._codec.decode(ids) if parsed.notes else parsed.text
-        overlap = self._overlap(text)
+        overlap = self._overlap(text) if renderer.info.stop_strings else ""
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
         over = (() if overlap else pending, overlap, *self._parting(node, state, ids, parsed))
         past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
@@ -254,8 +254,6 @@ class Trajectory:
 
     def _overlap(self, text: str) -> str:
         """What a sampled stop string took of the next turn, for formats that stop at text."""
-        if not self._renderer.stop_strings:
-            return ""
         out = Writer()
         if "closer" in self._renderer.parts:
             past, future = self._renderer.past_type(), self._renderer.future(prompt=False)
