@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 import templc
@@ -226,3 +227,14 @@ def test_what_cannot_be_written_does_not_wait_for_the_next_call() -> None:
     with pytest.raises(templc.MessageError):
         made.add([{"role": "tool", "content": 7}])
     assert made.add([RESULT]) == expected.add([RESULT])
+
+
+def test_sampled_ids_may_come_as_an_array_or_hold_broken_text() -> None:
+    as_list, as_array, broken = started(), started(), started()
+    ids = encoded(CALL)
+    as_list.sampled(ids)
+    as_array.sampled(np.array(ids))
+    assert as_array.tokens == as_list.tokens and {type(id) for id in as_array.tokens} == {int}
+    part = encoded("𐍈")[:1]
+    parsed = broken.sampled([*part, *encoded("a<|im_end|>")])
+    assert parsed.notes and broken.tokens.text.endswith("\ufffda<|im_end|>")

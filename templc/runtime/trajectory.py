@@ -135,7 +135,7 @@ class Trajectory:
             raise OptionError("there is no prompt to complete", help="add messages first")
         if logprobs is not None and len(logprobs) != len(ids):
             raise OptionError(f"{len(logprobs)} logprobs for {len(ids)} ids")
-        ids = tuple(ids)
+        ids = tuple(ids if type(ids) in (list, tuple) else map(int, ids))
         given = (None, state.tools, state)
         parsed = read_whole(self._renderer, self._codec, ids, given, False, finished)
         chunk, self._state = self._completion(ids, parsed, state)
