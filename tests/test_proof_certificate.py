@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from templc.ir import fixed, ops
 from templc.ir.ops import Program
+from templc.ir.verify import verify
 from templc.model import coded, expr
 from templc.model.expr import Const, RoleIs
 from templc.pipeline import compile_source
@@ -262,9 +264,7 @@ def claim(found: Program, after: str, then: str) -> dict[str, Any]:
 
 
 PREFILLED = 'prefill: "x"\n    body: {when: live, then: '
-FOR_A_CALL = (
-    'body: [{when: "some(call: FACT)", then: "!"}, {each: call in calls, do: "${call.name}"}]'
-)
+FOR_A_CALL = 'body: [{when: "ASKED", then: "!"}, {each: call in calls, do: "${call.name}"}]'
 
 
 def test_a_sampled_text_that_may_begin_with_what_the_prompt_holds_is_not_taken_to_be_kept() -> None:
@@ -277,9 +277,19 @@ def test_a_sampled_text_that_may_begin_with_what_the_prompt_holds_is_not_taken_t
 
 
 def test_no_fact_hides_in_a_question_about_calls() -> None:
-    """That is one question, whose answer is the same whatever a message sees of the future."""
-    kept, hidden = (small(FOR_A_CALL.replace("FACT", fact)) for fact in ("call.id", "last"))
+    """That is one question, whose answer is the same whatever a message sees of the future. No spec can say it."""
+    kept = small(FOR_A_CALL.replace("ASKED", "some(call: call.id)"))
     assert recheck(kept, claim(kept, "assistant", "user")) == []
+    hidden = small(FOR_A_CALL.replace("ASKED", "last and some(call: call.id)"))
+    turn = hidden.assistant
+    op, *rest = turn.body
+    assert isinstance(op, ops.When) and isinstance(op.cond, expr.And)
+    last, asked = op.cond.terms
+    assert isinstance(asked, expr.Quantified)
+    op = replace(op, cond=replace(asked, term=expr.conjunction(asked.term, last)))
+    turn = replace(turn, body=(op, *rest))
+    hidden = replace(hidden, roles={**hidden.roles, "assistant": turn})
+    assert verify(hidden) == ["assistant.body: a question about calls reads last"]
     (said,) = recheck(hidden, claim(hidden, "assistant", "user"))
     assert "last cannot be known here" in said
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from templc.ir.facts import facts_of
 from templc.ir.ops import Body, Ops, Program, Text, Write, conditions, walk
-from templc.model.expr import Const, leaves
+from templc.model.expr import Cond, Const, Quantified, children, leaves
 
 _PAST_ONLY = ("head", "assistant.prefill", "prompt", "finish")
 
@@ -50,12 +50,21 @@ def _facts(program: Program, place: str, ops: Ops) -> Iterator[str]:
 
 
 def _known(program: Program, place: str, cond: object) -> Iterator[str]:
+    yield from _about_calls(place, cond)  # type: ignore[arg-type]
     for fact in facts_of(cond):  # type: ignore[arg-type]
         if fact not in program.past and fact not in program.future:
             yield f"{place}: the fact {fact.name} is not in the program's tables"
         for term in (fact.term, fact.among):
             if term is not None and any(facts_of(leaf) for leaf in leaves(term)):
                 yield f"{place}: the fact {fact.name} reads another fact"
+
+
+def _about_calls(place: str, cond: Cond) -> Iterator[str]:
+    if isinstance(cond, Quantified):
+        yield from (f"{place}: a question about calls reads {one.name}" for one in facts_of(cond))
+        return
+    for child in children(cond):
+        yield from _about_calls(place, child)
 
 
 def _texts(place: str, ops: Ops) -> Iterator[str]:

@@ -131,16 +131,17 @@ def _role_word(word: str, span: Span, scope: Scope) -> expr.Cond | None:
 
 
 def _kept(span: Span, scope: Scope) -> expr.Cond | None:
-    if scope.inside_fact or scope.place != "turn":
-        message = f"`kept` cannot be read in {'another condition' if scope.inside_fact else PLACES[scope.place]}"
+    known = scope.place == "turn" and not scope.inside_fact
+    if not known or scope.inside_call:
         scope.problems.error(
             "misplaced-name",
-            message,
+            f"`kept` cannot be read in {_where(scope)}",
             span,
             label="about the assistant turn at hand",
-            helps=("read it in the body of `assistant`",),
+            helps=(_SAME_FOR_CALLS if known else "read it in the body of `assistant`",),
         )
-    elif scope.kept is None and "kept" not in scope.broken:
+        return None
+    if scope.kept is None and "kept" not in scope.broken:
         scope.problems.error(
             "unknown-name",
             "`kept` is not defined",
@@ -148,7 +149,7 @@ def _kept(span: Span, scope: Scope) -> expr.Cond | None:
             label="nothing under `thinking`",
             helps=("say it under `thinking`: `kept: not later(user)`",),
         )
-    return scope.kept if scope.place == "turn" and not scope.inside_fact else None
+    return scope.kept
 
 
 def _temporal(node: tree.Temporal, scope: Scope) -> expr.Cond | None:
@@ -186,12 +187,15 @@ def _temporal(node: tree.Temporal, scope: Scope) -> expr.Cond | None:
 def _allowed(time: str, span: Span, scope: Scope) -> bool:
     """Whether the place may read a fact; reports it when not."""
     past = time in expr.PAST
-    if not scope.inside_fact and (scope.place in _READS_PAST if past else scope.place == "turn"):
+    known = scope.place in _READS_PAST if past else scope.place == "turn"
+    if known and not scope.inside_fact and not scope.inside_call:
         return True
-    where = "another condition" if scope.inside_fact else PLACES[scope.place]
+    where = _where(scope)
     cure = _ABOUT_FACT.get(scope.place, "move the condition into a role's own steps")
     if scope.inside_fact:
         cure = "a condition in brackets reads one message only: put the fact outside of them"
+    elif known:
+        cure = _SAME_FOR_CALLS
     scope.problems.error(
         "misplaced-fact",
         f"`{time}` cannot be read in {where}",
@@ -200,6 +204,13 @@ def _allowed(time: str, span: Span, scope: Scope) -> bool:
         helps=(cure,),
     )
     return False
+
+
+def _where(scope: Scope) -> str:
+    """The place of a condition, for people."""
+    if scope.inside_fact:
+        return "another condition"
+    return "a question about calls" if scope.inside_call else PLACES[scope.place]
 
 
 def _fact(
@@ -231,7 +242,7 @@ def _quantified(node: tree.Quantified, scope: Scope) -> expr.Cond | None:
             helps=("call it `call`",),
         )
         return None
-    term = condition(node.term, scope.with_item(variable, "calls"))
+    term = condition(node.term, scope.about_call(variable))
     return None if term is None else expr.Quantified(node.quantifier.text, variable, term)
 
 
@@ -378,6 +389,7 @@ def _misused_value(
     return f'the option `{name}` is never "{argument}"', cure
 
 
+_SAME_FOR_CALLS = "it is the same for every call: say it outside, `... and some(call: ...)`"
 _ABOUT_FACT: dict[Place, str] = {
     "opener": "an opener is also the generation prompt, which nothing follows: move it into `body`",
     "prompt": "nothing follows a generation prompt when it is written: move it into `body`",

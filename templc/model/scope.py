@@ -50,9 +50,10 @@ class Used:
 class Scope:
     """The names that are known at one place of a spec.
 
-    `inside_fact`: the condition is about another message than the one at hand. `later`: predicates
-    that are defined further down; `broken`: names that were reported already; `hidden`: loop
-    variables of the message at hand. `used` is shared by all scopes of a spec.
+    `inside_fact`: the condition is about another message than the one at hand; `inside_call`: about
+    each call of a message. `later`: predicates that are defined further down; `broken`: names that
+    were reported already; `hidden`: loop variables of the message at hand. `used` is shared by all
+    scopes of a spec.
     """
 
     problems: Problems
@@ -63,6 +64,7 @@ class Scope:
     kept: expr.Cond | None = None
     items: Mapping[str, str] = field(default_factory=dict)
     inside_fact: bool = False
+    inside_call: bool = False
     later: frozenset[str] = frozenset()
     broken: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
@@ -73,6 +75,10 @@ class Scope:
 
     def with_item(self, variable: str, over: str) -> Scope:
         return replace(self, items={**self.items, variable: over})
+
+    def about_call(self, variable: str) -> Scope:
+        """The scope inside `some(call: ...)`: a call and its message, but no fact about the conversation."""
+        return replace(self.with_item(variable, "calls"), inside_call=True)
 
     def about_another(self) -> Scope:
         """The scope inside `previous(...)` and the like: fields of that message, nothing else."""

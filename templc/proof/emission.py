@@ -18,7 +18,7 @@ from templc.model import expr
 from templc.model.expr import LOOPED, Cond, Fact, Test, Value
 from templc.model.hashed import Hashed, hash_once
 from templc.proof.atoms import CALLS, Bits, literal, plainer, truth
-from templc.proof.values import Alike, Settings, holds, value_of
+from templc.proof.values import Alike, Atom, Settings, holds, value_of
 from templc.runtime.messages import Message
 
 _APART = LOOPED | {"lead"}
@@ -69,7 +69,21 @@ class Fork(Hashed):
     otherwise: Emission
 
 
-Token = Lit | Hole | Loop | Fork
+@hash_once
+@dataclass(frozen=True, slots=True)
+class Rest(Hashed):
+    """What is sampled of a text behind `given`: less that, where it begins so; see `prefilled`.
+
+    sure: it does begin so. asks: the atom on which that hangs, None where none is known.
+    """
+
+    whole: Emission
+    given: Emission
+    asks: Atom | None
+    sure: bool
+
+
+Token = Lit | Hole | Loop | Fork | Rest
 Emission = tuple[Token, ...]
 
 
@@ -265,14 +279,14 @@ def compare(old: Emission, new: Emission) -> Match:
             continue
         if not (isinstance(first, Lit) and isinstance(second, Lit)):
             return Match("unclear", (first, second))
-        if not _shortened(first.text, second.text, left, right):
+        if not shortened(first.text, second.text, left, right):
             return Match("clash")
     if left:
         return Match("rest", tuple(left[::-1]))
     return Match("longer" if right else "same", tuple(right[::-1]))
 
 
-def _shortened(first: str, second: str, left: list[Token], right: list[Token]) -> bool:
+def shortened(first: str, second: str, left: list[Token], right: list[Token]) -> bool:
     """Whether one text begins with the other; what is longer goes back to the end of its list."""
     if first.startswith(second):
         left.append(Lit(first[len(second) :]))
@@ -326,20 +340,8 @@ def _owned(token: Token, owner: str) -> Token:
             return replace(token, owner=owner, open=opening, do=do, between=between, close=close)
         case Fork(cond, then, otherwise):
             return Fork(cond, owned(then, owner), owned(otherwise, owner))
-
-
-def without(emission: Emission, given: Emission) -> Emission:
-    """What is sampled of an emission when the prompt already holds `given`: less it where it begins so."""
-    left, right = list(given[::-1]), list(emission[::-1])
-    while left and right:
-        first, second = left.pop(), right.pop()
-        if first == second:
-            continue
-        if not (isinstance(first, Lit) and isinstance(second, Lit)):
-            return emission
-        if not _shortened(first.text, second.text, left, right):
-            return emission
-    return emission if left else tuple(right[::-1])
+        case Rest():
+            return replace(token, whole=owned(token.whole, owner))
 
 
 def text_of(emission: Emission, messages: Mapping[str, Message], settings: Settings) -> str:
@@ -371,6 +373,9 @@ def _token_text(
             message = next(iter(messages.values()), _NOBODY)
             chosen = then if holds(cond, message, settings, items) else otherwise
             return _text(chosen, messages, settings, items)
+        case Rest(whole, given):
+            text, begun = (_text(one, messages, settings, items) for one in (whole, given))
+            return text.removeprefix(begun)
         case Loop(owner, over, of, variable, opening, do, between, close, ordered):
             found: Any = messages[owner].calls if over == "calls" else ()
             if over == "arguments":

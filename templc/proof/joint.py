@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from templc.proof.classes import KEPT, MessageClass
-from templc.proof.emission import Emission, Match, compare, joined, owned, text_of
+from templc.proof.emission import Emission, Match, joined, owned, text_of
 from templc.proof.machine import Machine, State, view_back
+from templc.proof.prefilled import compared, plainly, undecided
 from templc.runtime.messages import Message
 
 PROMPT = "prompt"
@@ -129,7 +130,7 @@ class Joint:
         match = self._compared.get(key)
         if match is None:
             texts = (self._tokens(side) for side in _sides(alike, old, new, tail))
-            match = self._compared[key] = compare(*texts)
+            match = self._compared[key] = compared(*texts)
         if match.kind != "unclear":
             return match
         full = (None if alike else last, key, added.classes)
@@ -145,6 +146,11 @@ class Joint:
         around: tuple[MessageClass, ...],
     ) -> Match:
         """An unclear match, which is a clash where an example shows that the texts differ."""
+        rest = undecided(match)
+        if rest is not None:
+            # Examples do not tell how all other texts of the class begin.
+            self.machine.wanted |= {("assistant", rest.asks)} if rest.asks else set()
+            return match
         differ = list(self._differ(sides, around))
         names = [*map(_name, range(len(around) - 1)), _name(LAST)]
         of = dict(zip(names, around, strict=True))
@@ -152,7 +158,7 @@ class Joint:
             self.machine.want(match, of)
         else:
             old, new = (self._tokens(side) for side in sides)
-            self.machine.want_blank(old, new, of, "same", "longer")
+            self.machine.want_blank(plainly(old), new, of, "same", "longer")
         return Match("clash") if any(differ) else match
 
     def texts(

@@ -17,6 +17,7 @@ from typing import Any
 from templc.proof.classes import MessageClass
 from templc.proof.emission import Emission, Lit, Match, compare, joined, text_of
 from templc.proof.machine import Machine, State
+from templc.proof.prefilled import compared, plainly, undecided
 from templc.runtime.messages import Message
 
 
@@ -143,14 +144,14 @@ def settled(machine: Machine, old: Emission, new: Emission, found: MessageClass)
 
 
 def _settled(machine: Machine, old: Emission, new: Emission, found: MessageClass) -> Match:
-    match = compare(old, new)
-    if match.kind != "unclear":
+    match = compared(old, new)
+    if match.kind != "unclear" or undecided(match):
         return match
     differ = [_differ(old, new, message, machine) for _, message in found.examples]
     if not differ or not all(differ):
         machine.want(match, {"m": found})
     else:
-        machine.want_blank(old, new, {"m": found}, "same", "longer", "rest")
+        machine.want_blank(plainly(old), new, {"m": found}, "same", "longer", "rest")
     return Match("clash") if any(differ) else Match("unclear")
 
 

@@ -39,10 +39,10 @@ from templc.proof.emission import (
     View,
     deciding,
     emit,
-    without,
 )
 from templc.proof.given import Given
 from templc.proof.head import changes_head
+from templc.proof.prefilled import less
 from templc.proof.values import Atom, Settings
 from templc.runtime.fold import PROMPT
 from templc.runtime.messages import Message
@@ -333,7 +333,7 @@ class Machine:
         known = self._emissions.get(key)
         if known is None:
             whole = emit(self._sampled, self._view(found, past, self.end(live=True)))
-            left = without(whole, self.written_at_end("prefill", past))
+            left = less(whole, self.written_at_end("prefill", past), found.bits)
             known = self._emissions[key] = self.kept(left)
         return known
 

@@ -108,10 +108,9 @@ class Check:
     def complaints(self) -> Iterator[str]:
         """What does not hold; ValueError where the certificate is for another program."""
         data, program = self.data, self.program
-        told = data["version"], data["format"], data["future"], {*data["options"]}
-        names = [fact.name for fact in self.future]
-        fits = told == (2, program.format, names, {*program.options, "as_template"})
-        fits = fits and {fact.horizon for fact in self.past} == {"past"}
+        names, times = [fact.name for fact in self.future], {fact.horizon for fact in self.past}
+        told = data["version"], data["format"], data["future"], {*data["options"]}, times
+        fits = told == (2, program.format, names, {*program.options, "as_template"}, {"past"})
         if not fits or data["options"]["as_template"]:
             raise ValueError("it is for another program")
         if frozenset({ops.FIRST}) not in self.pairs:
@@ -143,8 +142,7 @@ class Check:
         added = [*["assistant"] * (after == "completion"), *[then] * (then != "end")]
         if not {*lasts, *added} <= {*self.roles}:
             raise ValueError(f"{after}, {then} is no cell")
-        ends = dict.fromkeys((self.end(False), self.end(True)))
-        for past, last, end in product(self.pairs, lasts, ends):
+        for past, last, end in product(self.pairs, lasts, {self.end(False), self.end(True)}):
             yield from self.all_ways(self.joint, past, [last, *added], after, end)
 
     def joint(self, *place: Any) -> Iterator[str]:
@@ -165,13 +163,10 @@ class Check:
             views.insert(0, self.before(m, views[0]))
         behind = Message(past=messages[1].past)
         old, new = self.turns(messages[0], now, views[0])
-        tail = self.text("finish", behind, now)
-        if after in PROMPTED:
-            tail += self.text("prompt", behind, now)
-        if after == "completion":
-            if (sampled := self.sampled(messages[1], behind, now)) is None:
-                return
-            tail += sampled
+        ends = ("finish", *["prompt"] * (after in PROMPTED))
+        tail: Any = "".join(self.text(name, behind, now) for name in ends)
+        if after == "completion" and (tail := self.sampled(messages[1], behind, now, tail)) is None:
+            return
         left, rest = self.apart(old + tail, new)
         for m, view in zip([*messages[1:], Message(past=past)], [*views[1:], end], strict=True):
             if left and not rest:
@@ -184,16 +179,24 @@ class Check:
         at = len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
         return old[at:], new[at:]
 
-    def sampled(self, m: Message, behind: Message, now: State) -> str | None:
-        """What a model adds to the prompt, which holds a part of some turns; None: it cannot write what openers do."""
+    def sampled(self, m: Message, behind: Message, now: State, prompt: str) -> str | None:
+        """The prompt, which holds a part of some turns, and what a model adds; None: it cannot write what openers do.
+
+        Where only a text of the message may begin with what is held, and nothing else can end that, it is asked.
+        """
         opened = ops.values_written(self.block("assistant.opener", m.role)[0])
         if any(self.holds(Test("truth", one), m) for one in opened if one.ref.scope == "message"):
             return None
         whole = self.text("sampled", m, self.end(False, True))
         left, rest = self.apart(self.text("assistant.prefill", behind, now), whole)
-        if left and max(left[0], rest[:1]) >= PRIVATE:
-            return self.sign("may begin with what the prompt holds")
-        return whole if left else rest
+        if not left or max(left[0], rest[:1]) < PRIVATE:
+            return prompt + (whole if left else rest)
+        of, *what = next(key for key, sign in self.signs.items() if sign in (left[0], rest[:1]))
+        known = of == m and isinstance(what[0], expr.Value) and max(left + rest[1:2]) < PRIVATE
+        if not known or rest[1:2] in left[1:] or not prompt.endswith(left):
+            return prompt + self.sign("may begin with what the prompt holds")
+        begins = self.ask(m.name, Test("starts", what[0], left))
+        return prompt.removesuffix(left) + rest if begins else prompt + whole
 
     def anew(self, m: Message, stands: bool) -> list[Any]:
         """What one more system message writes anew in a head that reads all: not a loop at its end that goes on."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from templc.ir.ops import Program
 from templc.model.coded import decoded
+from templc.model.expr import Test
 from templc.proof.recheck import PRIVATE, Message, State, states
 from templc.proof.risks import Pair, Risks
 from templc.proof.samples import Samples, read
@@ -83,6 +84,8 @@ class _Conditions(Risks):
         if not added:
             yield "beyond this checker"
             return
+        asked = [held[-1] for term in terms for _, kind, held in term if kind == "is"]
+        self.of_starts = any(isinstance(one, Test) and one.kind == "starts" for one in asked)
         risks_of: dict[Any, list[Any]] = {}
         for past, risks in self.nodes:
             risks_of.setdefault(past, []).append(risks)

@@ -25,7 +25,7 @@ class Risks(Sensible):
     """`seen_pairs`: every pair that a message can have. `meant`: what conditions ask, and which texts are empty.
 
     All else is chance: whether two texts are alike; `strict`: nothing is. `holes`: whose text a sign is. `unsure`: what
-    a model adds to a prompt hangs on contents.
+    a model adds to a prompt hangs on contents. `of_starts`: the condition at hand speaks of how texts begin.
     """
 
     seen_pairs: dict[Pair, None]
@@ -33,6 +33,7 @@ class Risks(Sensible):
     holes: dict[str, tuple[Message, Value, str]]
     strict = False
     unsure = False
+    of_starts = False
 
     def ask(self, name: str, question: Any) -> bool:
         if self.strict or not isinstance(question, frozenset | tuple):
@@ -85,11 +86,17 @@ class Risks(Sensible):
         same = one and other and one[0] == other[0] and one[1].ref == other[1].ref
         return bool(same) and self.ask(one[0].name, frozenset({one[1], other[1]}))
 
-    def sampled(self, m: Message, behind: Message, now: State) -> str | None:
-        """What may begin with what the prompt holds is taken not to: for some contents it does not."""
-        found = super().sampled(m, behind, now)
+    def sampled(self, m: Message, behind: Message, now: State, prompt: str) -> str | None:
+        """What may begin with what the prompt holds is taken not to: for some contents it does not.
+
+        That a text does is chance, unless the condition speaks of how texts begin.
+        """
+        if self.of_starts:
+            return super().sampled(m, behind, now, prompt)
+        found = super().sampled(m, behind, now, "")
         self.unsure = found == self.sign("may begin with what the prompt holds")
-        return self.text("sampled", m, self.end(False, True)) if self.unsure else found
+        found = self.text("sampled", m, self.end(False, True)) if self.unsure else found
+        return None if found is None else prompt + found
 
     def turns(self, m: Message, *views: State) -> tuple[str, ...]:
         """What the last message writes is the same where it is not sure to differ."""

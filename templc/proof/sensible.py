@@ -127,10 +127,12 @@ def stricter(kind: list[Any], said: bool) -> list[Any]:
 
 
 def marks(question: Any, ref: Any) -> bool:
-    """Whether a question asks if a field holds a text that is not blank."""
+    """Whether a question asks if a field, white space aside, holds a text that is not blank."""
     kinds = ("contains", "starts", "ends")
-    asked = isinstance(question, Test) and question.kind in kinds and question.value == Value(ref)
-    return asked and bool(str(question.argument).strip())
+    if not isinstance(question, Test) or question.kind not in kinds or question.value.ref != ref:
+        return False
+    stripped = all(use.name in STRIPS for use in question.value.filters)
+    return stripped and bool(str(question.argument).strip())
 
 
 def of_nothing(value: Value) -> bool:

@@ -23,6 +23,7 @@ from templc.proof.emission import Emission
 from templc.proof.given import Given, options_of_turns
 from templc.proof.letters import reachable_pasts
 from templc.proof.machine import Machine, State
+from templc.proof.prefilled import plainly
 from templc.proof.stability import settings_of
 from templc.proof.values import Settings
 from templc.proof.weights.claims import (
@@ -159,7 +160,7 @@ def _flaws(machine: Machine, pairs: Places) -> Iterator[Flaw]:
     """What is trained and never sampled, and turns without a stop."""
     stops = (*machine.program.stop, *_own_stops(machine.program))
     for past, answer in pairs:
-        rest = written_behind_stop(machine.sampled(answer, past), stops)
+        rest = written_behind_stop(plainly(machine.sampled(answer, past)), stops)
         if rest is not None:
             yield _flaw("trained-unsampled", machine, past, answer, rest)
         elif not ends_sampling(machine, answer, past, stops):

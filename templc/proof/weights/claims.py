@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from templc.proof.classes import MessageClass
-from templc.proof.emission import Emission, Fork, Hole, Lit, Loop, compare, joined
+from templc.proof.emission import Emission, Fork, Hole, Lit, Loop, Token, compare, joined
 from templc.proof.letters import leading
 from templc.proof.machine import Machine, State
+from templc.proof.prefilled import plainly
 
 
 def prompt_of(machine: Machine, past: State) -> Emission:
@@ -48,7 +49,7 @@ def ends_sampling(machine: Machine, found: MessageClass, past: State, stops: Seq
 
     A format without a closer stops at a token that opens the next turn: then every user and tool turn must open so.
     """
-    sampled = machine.sampled(found, past)
+    sampled = plainly(machine.sampled(found, past))
     last = sampled[-1] if sampled else None
     text = last.text if isinstance(last, Lit) else ""
     if text.endswith(tuple(stops)) and stops:
@@ -71,7 +72,7 @@ def _opens_with_stop(
     return bool(texts) and all(text.startswith(tuple(stops)) for text in texts)
 
 
-def _texts(token: Lit | Hole | Loop | Fork) -> Iterator[Lit]:
+def _texts(token: Token) -> Iterator[Lit]:
     match token:
         case Lit():
             yield token
