@@ -71,6 +71,7 @@ class Renderer:
     continues_prompt: ClassVar[bool] = False
     tells_missing_reasoning: ClassVar[bool] = False
     told_of_tools: bool = False
+    frames: tuple[Codec, Frames | None] | None = None
     responds: ClassVar[Callable[..., Response]] = signature.responding({})[0]
     responds_alike: ClassVar[bool] = False
     program: ClassVar[Any] = None
@@ -106,7 +107,6 @@ class Renderer:
         self._warned = False
         self._checked: Codec | None = None
         self._bound: tuple[Codec, Renderer] | None = None
-        self.frames: tuple[Codec, Frames | None] | None = None
         self._fingerprint = ""
         self._set(self.options)
         self.rules = self.rules.under(self.options)
