@@ -1,13 +1,15 @@
 """What a longer conversation costs: `python -m tests.benchmarks.extend_cost`.
 
-A tool loop on Qwen3 is extended turn by turn. Printed are: the time of `extend` at late turns over early ones, the
-time of a whole trajectory over one render of the final conversation, the memory of forks, and, in the same run, what
-rendering anew at each turn costs with transformers.
+A tool loop on Qwen3 is extended turn by turn by messages that are given; `rollout_cost` has those that are sampled.
+Printed are, for the tokenizer's own engine and for the fast one: the time of all extensions over one render of the
+final conversation, of `extend` at late turns over early ones, and what rendering anew at each turn costs with
+transformers; and the memory of forks.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 import tracemalloc
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import templc
+from templc.runtime.codec import codec_of
 from tests.support.published import published
 from tests.support.vocabularies import backend
 
@@ -87,19 +90,30 @@ def forks(
     return (after - first) / count / 1024, first / 1024
 
 
-def main() -> None:
-    """Print the table."""
+def with_engine(engine: str) -> tuple[templc.Renderer, Any]:
+    """A renderer that encodes by the fast engine (`fast`) or the tokenizer's own (`own`), and its tokenizer."""
     tokenizer = backend("qwen3")
-    renderer = templc.get_renderer("qwen3", tokenizer)
+    own = type(tokenizer).from_str(tokenizer.to_str())
+    os.environ["TEMPLC_ENGINE"] = engine
+    try:
+        print(f"{engine} engine: {codec_of(own).engine()}")
+        renderer = templc.get_renderer("qwen3", own)
+        incremental(renderer, loop(4))
+        return renderer, own
+    finally:
+        os.environ.pop("TEMPLC_ENGINE")
+
+
+def table(renderer: templc.Renderer, tokenizer: Any) -> None:
+    """One row for each length, with transformers where it does not take minutes."""
     template = published("Qwen-Qwen3-0.6B@a55ee1")
-    incremental(renderer, loop(4))
     print(
         f"{'turns':>6} {'tokens':>8} {'render':>9} {'extend all':>11} {'ratio':>6}"
         f" {'transformers, each turn':>24} {'ratio':>7}"
     )
     for turns in (1, 8, 64, 256):
         messages = loop(turns)
-        repeat = 3 if turns > 64 else 5
+        repeat = 5
         whole = timed(lambda m=messages: renderer.render(m), repeat)  # type: ignore[misc]
         grown = timed(lambda m=messages: incremental(renderer, m), repeat)  # type: ignore[misc]
 
@@ -115,6 +129,13 @@ def main() -> None:
             f" {again * 1e3:>22.0f}ms {again / grown:>7.1f}"
         )
     print(f"extend at turn 256 over turn 4: {late_over_early(renderer, 4, 256):.2f}")
+
+
+def main() -> None:
+    """Print a table for each engine, and the memory of forks."""
+    for engine in ("own", "fast"):
+        renderer, tokenizer = with_engine(engine)
+        table(renderer, tokenizer)
     per_fork, base = forks(renderer, loop(64), 1000)
     print(
         f"1,000 forks of a 64-turn trajectory: {per_fork:.1f} kB each, the trajectory itself {base:.0f} kB"
