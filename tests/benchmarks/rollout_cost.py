@@ -142,7 +142,7 @@ def shown(renderers: dict[str, Any], hf: Any, turns: int) -> str:
     """A line for each program and engine."""
     given = rollout(turns, renderers["own"])
     finished = renderers["own"].render(given.messages)
-    final, rounds = list(finished), 9 if turns <= 8 else 3
+    final, rounds = list(finished), 9
 
     def scale() -> None:
         hf.backend_tokenizer.encode(finished.text, add_special_tokens=False)
@@ -159,8 +159,9 @@ def shown(renderers: dict[str, Any], hf: Any, turns: int) -> str:
             f"    templc, {engine + ' engine':13}one render {render:.2f}, trajectory {rolled:.2f}, "
             f"trajectory to render {ratio(*work, rounds):.2f}"
         )
+    others = 9 if turns <= 8 else 3 if turns <= SOON else 1
     for name, other in programs(hf, given, final).items():
-        lines.append(f"    {name:21}{ratio(scale, other, rounds if turns <= SOON else 1):.2f}")
+        lines.append(f"    {name:21}{ratio(scale, other, others):.2f}")
     return "\n".join(lines)
 
 
