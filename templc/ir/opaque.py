@@ -38,13 +38,11 @@ def opaque_turns(program: Program) -> dict[str, Opaque]:
 
 
 def _of_message(use: Value | Body | Test | str) -> bool:
-    match use:
-        case str():
-            return use == "calls"
-        case Value():
-            return use.ref.scope == "message"
-        case _:
-            return use.value.ref.scope == "message"
+    return use == "calls" if isinstance(use, str) else _value(use).ref.scope == "message"
+
+
+def _value(use: Value | Body | Test) -> Value:
+    return use if isinstance(use, Value) else use.value
 
 
 def _opaque(blocks: tuple[Ops, ...]) -> Opaque | None:
@@ -56,7 +54,7 @@ def _opaque(blocks: tuple[Ops, ...]) -> Opaque | None:
             case "calls" | "tools" | "systems":
                 reads.add(use)
             case Body() | Test() | Value():
-                value = use if isinstance(use, Value) else use.value
+                value = _value(use)
                 match value.ref:
                     case Ref("option") | Ref("item") | Ref("message", "role"):
                         pass  # options are fixed, and items are of the lists that the turn reads

@@ -242,9 +242,7 @@ def _keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
 def _learnt(renderer: Renderer, message: Message, past: Any, future: Any) -> Skeleton | None:
     """The skeleton of a turn; None where it writes its content not once, or another text in its name."""
     out = Writer()
-    out.message = (
-        1  # a message in the middle: what the head writes of message 0 is not asked for here
-    )
+    out.message = 1  # one in the middle: message 0 may be the head's
     fold.write_turn(renderer, out, message._replace(content=_MARK), past, future)
     pieces = [piece._replace(message=0) for piece in out.pieces]
     holes = [at for at, piece in enumerate(pieces) if _MARK in piece.text]

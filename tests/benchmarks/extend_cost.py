@@ -9,7 +9,6 @@ transformers; and the memory of forks.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import time
 import tracemalloc
@@ -17,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import templc
-from templc.runtime.codec import codec_of
+from tests.benchmarks.engines import with_engine
 from tests.support.published import published
 from tests.support.vocabularies import backend
 
@@ -90,18 +89,9 @@ def forks(
     return (after - first) / count / 1024, first / 1024
 
 
-def with_engine(engine: str) -> tuple[templc.Renderer, Any]:
-    """A renderer that encodes by the fast engine (`fast`) or the tokenizer's own (`own`), and its tokenizer."""
-    tokenizer = backend("qwen3")
-    own = type(tokenizer).from_str(tokenizer.to_str())
-    os.environ["TEMPLC_ENGINE"] = engine
-    try:
-        print(f"{engine} engine: {codec_of(own).engine()}")
-        renderer = templc.get_renderer("qwen3", own)
-        incremental(renderer, loop(4))
-        return renderer, own
-    finally:
-        os.environ.pop("TEMPLC_ENGINE")
+def unused() -> Any:
+    """A tokenizer that nobody has used before."""
+    return type(backend("qwen3")).from_str(backend("qwen3").to_str())
 
 
 def table(renderer: templc.Renderer, tokenizer: Any) -> None:
@@ -134,8 +124,9 @@ def table(renderer: templc.Renderer, tokenizer: Any) -> None:
 def main() -> None:
     """Print a table for each engine, and the memory of forks."""
     for engine in ("own", "fast"):
-        renderer, tokenizer = with_engine(engine)
-        table(renderer, tokenizer)
+        renderer = with_engine(engine, "qwen3", unused)
+        incremental(renderer, loop(4))
+        table(renderer, renderer.tokenizer)
     per_fork, base = forks(renderer, loop(64), 1000)
     print(
         f"1,000 forks of a 64-turn trajectory: {per_fork:.1f} kB each, the trajectory itself {base:.0f} kB"

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import templc
-from templc.runtime.codec import codec_of
 from tests.benchmarks.compare import Work, ratio
+from tests.benchmarks.engines import with_engine
 from tests.support import vocabularies
 from tests.support.published import path_of
 
@@ -123,21 +121,6 @@ def _installed(name: str) -> Any:
         return None
 
 
-def with_engine(engine: str, template: str) -> Any:
-    """A renderer that encodes by the fast engine (`fast`) or the tokenizer's own (`own`), from the first text on."""
-    before = os.environ.get("TEMPLC_ENGINE")
-    os.environ["TEMPLC_ENGINE"] = engine
-    try:
-        hf = vocabularies.hf("qwen3", template)
-        renderer = templc.get_renderer("qwen3_instruct", hf)
-        print(f"{engine}: {codec_of(hf).engine()}")
-        return renderer
-    finally:
-        os.environ.pop("TEMPLC_ENGINE")
-        if before is not None:
-            os.environ["TEMPLC_ENGINE"] = before
-
-
 def shown(renderers: dict[str, Any], hf: Any, turns: int) -> str:
     """A line for each program and engine."""
     given = rollout(turns, renderers["own"])
@@ -168,7 +151,10 @@ def shown(renderers: dict[str, Any], hf: Any, turns: int) -> str:
 def main() -> None:
     """Print what each program takes."""
     template = path_of("Qwen-Qwen3-0.6B@a55ee1").read_text(encoding="utf-8")
-    renderers = {engine: with_engine(engine, template) for engine in ("fast", "own")}
+    renderers = {
+        engine: with_engine(engine, "qwen3_instruct", lambda: vocabularies.hf("qwen3", template))
+        for engine in ("fast", "own")
+    }
     hf = vocabularies.hf("qwen3", template)
     for turns in [int(text) for text in sys.argv[1:]] or TURNS:
         print(shown(renderers, hf, turns), flush=True)
