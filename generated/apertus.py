@@ -137,6 +137,7 @@ class Apertus(Renderer):
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool

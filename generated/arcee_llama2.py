@@ -63,6 +63,7 @@ class ArceeLlama2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
     eos_token: str | None

@@ -137,6 +137,7 @@ class BaichuanM2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
     thinking_mode: str | None

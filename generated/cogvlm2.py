@@ -92,6 +92,7 @@ class Cogvlm2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     bos_token: str | None
     eos_token: str | None

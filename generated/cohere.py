@@ -65,6 +65,7 @@ class Cohere(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
 

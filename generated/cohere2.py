@@ -112,6 +112,7 @@ class Cohere2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
 

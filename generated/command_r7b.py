@@ -221,6 +221,7 @@ class CommandR7b(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     bos_token: str | None

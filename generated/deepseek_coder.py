@@ -58,6 +58,7 @@ class DeepseekCoder(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 24

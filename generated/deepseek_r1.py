@@ -112,10 +112,12 @@ class DeepseekR1(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", sought=("</think>",)),
         "head": Opaque("systems"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -62,6 +62,7 @@ class DeepseekV2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
     eos_token: str | None
 

@@ -96,6 +96,7 @@ class DeepseekV25(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
 

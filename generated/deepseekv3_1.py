@@ -110,10 +110,12 @@ class Deepseekv31(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", sought=("</think>",)),
         "head": Opaque("systems"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     thinking: bool

@@ -106,10 +106,12 @@ class Deepseekv31Edited(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", sought=("</think>",)),
         "head": Opaque("systems"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     thinking: bool | None

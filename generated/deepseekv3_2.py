@@ -169,6 +169,7 @@ class Deepseekv32(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     thinking: bool | None

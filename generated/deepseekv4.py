@@ -157,6 +157,7 @@ class Deepseekv4(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     thinking: bool | None

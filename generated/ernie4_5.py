@@ -34,6 +34,7 @@ class Ernie45(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 17
         out.write("<|begin_of_sentence|>")

@@ -78,6 +78,7 @@ class Ernie45Vl(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     enable_thinking: bool
 
     def head(self, out: Writer) -> None:  # line 28

@@ -129,6 +129,7 @@ class Falcon3(Renderer):
         "prompt": Opaque("tools"),
         "closing": Opaque("tools"),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     eos_token: str | None

@@ -53,6 +53,7 @@ class Fanar(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 17

@@ -78,6 +78,7 @@ class Gemma3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
 

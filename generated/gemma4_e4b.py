@@ -146,9 +146,11 @@ class Gemma4E4b(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque(strips=True),
         "other": Opaque(strips=True),
-        "head": Opaque("lead", "tools"),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>",)),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool

@@ -70,6 +70,7 @@ class Glm41v(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 18
         out.write("[gMASK]<sop>")

@@ -126,6 +126,7 @@ class Glm45(Renderer):
     }
     opaque = {
         "system": Opaque(),
+        "user": Opaque(sought=("/nothink",)),
         "tool": Opaque(),
         "other": Opaque(),
         "assistant": Opaque("calls", "reasoning", strips=True),
@@ -133,6 +134,7 @@ class Glm45(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

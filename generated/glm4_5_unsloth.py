@@ -125,6 +125,7 @@ class Glm45Unsloth(Renderer):
     }
     opaque = {
         "system": Opaque(),
+        "user": Opaque(sought=("/nothink",)),
         "tool": Opaque(),
         "other": Opaque(),
         "assistant": Opaque("calls", "reasoning", strips=True),
@@ -132,6 +133,7 @@ class Glm45Unsloth(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

@@ -130,6 +130,7 @@ class Glm46v(Renderer):
     }
     opaque = {
         "system": Opaque(),
+        "user": Opaque(sought=("/nothink",)),
         "tool": Opaque(),
         "other": Opaque(),
         "assistant": Opaque("calls", "reasoning", strips=True),
@@ -137,6 +138,7 @@ class Glm46v(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

@@ -131,6 +131,7 @@ class Glm47(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

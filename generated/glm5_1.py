@@ -149,10 +149,12 @@ class Glm51(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("</think>", "<think>")),
         "head": Opaque("tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("</think>",)
     tells_missing_reasoning = True
     past_type = Past
     future_type = Future

@@ -136,6 +136,7 @@ class Glm52(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

@@ -170,6 +170,7 @@ class GptOss(Renderer):
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }
+    sought = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
     tells_missing_reasoning = True
     past_type = Past
     future_type = Future

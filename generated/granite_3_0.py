@@ -46,6 +46,7 @@ class Granite30(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if out.tools:  # line 17

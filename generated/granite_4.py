@@ -128,6 +128,7 @@ class Granite4(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

@@ -122,6 +122,7 @@ class Granite41(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

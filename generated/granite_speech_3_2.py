@@ -117,6 +117,7 @@ class GraniteSpeech32(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

@@ -124,6 +124,7 @@ class GraniteSpeech33(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

@@ -33,6 +33,7 @@ class Gritlm(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     eos_token: str | None
     bos_token: str | None
 

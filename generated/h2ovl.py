@@ -30,6 +30,7 @@ class H2ovl(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     eos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 1

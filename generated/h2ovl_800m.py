@@ -41,6 +41,7 @@ class H2ovl800m(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     eos_token: str | None
 

@@ -47,6 +47,7 @@ class Hermes3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 19

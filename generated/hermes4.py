@@ -106,10 +106,12 @@ class Hermes4(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", sought=("</think>",)),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("</think>",)
     past_type = Past
     future_type = Future
     thinking: bool

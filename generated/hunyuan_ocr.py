@@ -75,6 +75,7 @@ class HunyuanOcr(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 19

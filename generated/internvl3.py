@@ -58,6 +58,7 @@ class Internvl3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

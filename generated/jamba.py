@@ -134,6 +134,7 @@ class Jamba(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     documents: tuple[Record, ...]

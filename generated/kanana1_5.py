@@ -98,6 +98,7 @@ class Kanana15(Renderer):
         "head": Opaque("tools"),
         "prompt": Opaque("calls"),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 27

@@ -130,6 +130,7 @@ class Kanana2Instruct(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
 

@@ -100,6 +100,7 @@ class KimiK2(Renderer):
         "prompt": Opaque("name"),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
 
     def head(self, out: Writer) -> None:

@@ -118,6 +118,7 @@ class KimiK25(Renderer):
         "prompt": Opaque("name"),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     thinking: bool | None
     tools_ts_str: str

@@ -123,6 +123,7 @@ class KimiK26(Renderer):
         "prompt": Opaque("name"),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     thinking: bool | None
     tools_ts_str: str

@@ -90,6 +90,7 @@ class KimiK27Code(Renderer):
         "prompt": Opaque("name"),
         "closing": Opaque(),
     }
+    sought = ()
     tools_ts_str: str
 
     def head(self, out: Writer) -> None:

@@ -70,6 +70,7 @@ class KimiK2Instruct(Renderer):
         "prompt": Opaque("name"),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if out.tools:  # line 19

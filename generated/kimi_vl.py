@@ -57,6 +57,7 @@ class KimiVl(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # line 18

@@ -99,10 +99,11 @@ class Laguna(Renderer):
         "tool": Opaque(),
         "other": Opaque(),
         "assistant": Opaque("calls", "reasoning"),
-        "head": Opaque("lead", "tools"),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     enable_thinking: bool
     preserve_thinking: bool
 

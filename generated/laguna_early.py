@@ -93,10 +93,11 @@ class LagunaEarly(Renderer):
         "tool": Opaque(),
         "other": Opaque(),
         "assistant": Opaque("calls", "reasoning"),
-        "head": Opaque("lead", "tools"),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     enable_thinking: bool
 
     def head(self, out: Writer) -> None:  # laguna.yaml:27

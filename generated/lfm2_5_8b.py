@@ -78,10 +78,12 @@ class Lfm258b(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("</think>",)),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     tells_missing_reasoning = True
     future_type = Future
     bos_token: str | None

@@ -71,10 +71,12 @@ class Lfm25Parts(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque(strips=True, sought=("</think>",)),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     bos_token: str | None
     keep_past_thinking: bool

@@ -48,6 +48,7 @@ class Lfm2Vl(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # internlm2_5.yaml:19

@@ -64,6 +64,7 @@ class Llama2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
     eos_token: str | None

@@ -67,6 +67,7 @@ class Llama3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 20

@@ -127,9 +127,10 @@ class Llama31(Renderer):
         "user": Opaque("tools", strips=True),
         "other": Opaque(strips=True),
         "assistant": Opaque("calls", strips=True),
-        "head": Opaque("lead", "tools"),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }
+    sought = ()
     past_type = Past
     date_string: str
     tools_in_user_message: bool

@@ -119,6 +119,7 @@ class Llama31Raw(Renderer):
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }
+    sought = ()
     past_type = Past
     date_string: str
     tools_in_user_message: bool

@@ -107,10 +107,11 @@ class Llama32(Renderer):
         "user": Opaque("tools", strips=True),
         "other": Opaque(strips=True),
         "assistant": Opaque("calls", strips=True),
-        "head": Opaque("lead", "tools"),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     date_string: str
     tools_in_user_message: bool

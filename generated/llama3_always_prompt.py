@@ -80,6 +80,7 @@ class Llama3AlwaysPrompt(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     bos_token: str | None
 

@@ -104,10 +104,11 @@ class Llama4(Renderer):
         "user": Opaque("tools", strips=True),
         "other": Opaque(),
         "assistant": Opaque("calls"),
-        "head": Opaque("lead", "tools"),
+        "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     tools_in_user_message: bool
     bos_token: str | None

@@ -160,6 +160,7 @@ class MimoV25(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool

@@ -172,6 +172,7 @@ class MimoV25Pro(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     enable_thinking: bool

@@ -54,6 +54,7 @@ class Minicpm41(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     enable_thinking: bool | None
 
     def head(self, out: Writer) -> None:  # line 1

@@ -139,6 +139,7 @@ class MinicpmO45(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

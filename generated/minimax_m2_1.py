@@ -129,6 +129,7 @@ class MinimaxM21(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     model_identity: str

@@ -144,6 +144,7 @@ class MinimaxM3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     model_identity: str

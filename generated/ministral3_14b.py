@@ -151,6 +151,7 @@ class Ministral314b(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -110,6 +110,7 @@ class Ministral314bReasoning(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
     eos_token: str | None

@@ -138,6 +138,7 @@ class Ministral3Reasoning(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -108,6 +108,7 @@ class MistralNemo(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -42,6 +42,7 @@ class MistralPlain(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
     eos_token: str | None

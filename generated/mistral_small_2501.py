@@ -62,6 +62,7 @@ class MistralSmall2501(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     now: str
     bos_token: str | None
     eos_token: str | None

@@ -76,6 +76,7 @@ class MistralSmall31(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     now: str
     bos_token: str | None
     eos_token: str | None

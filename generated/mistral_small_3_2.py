@@ -155,6 +155,7 @@ class MistralSmall32(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     now: str

@@ -71,6 +71,7 @@ class MistralV02(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     bos_token: str | None
     eos_token: str | None

@@ -44,6 +44,7 @@ class Molmo(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

@@ -63,6 +63,7 @@ class Molmoact(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

@@ -47,6 +47,7 @@ class Monarch(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
     eos_token: str | None
 

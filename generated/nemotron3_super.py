@@ -159,10 +159,12 @@ class Nemotron3Super(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<think>", "</think>")),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<think>", "</think>")
     past_type = Past
     future_type = Future
     enable_thinking: bool

@@ -139,11 +139,14 @@ class NemotronNanoV2(Renderer):
     runs = ("in_tool_run",)
     opaque = {
         "system": Opaque(),
+        "user": Opaque(strips=True, sought=("/think", "/no_think")),
         "tool": Opaque(),
         "other": Opaque(),
-        "head": Opaque("lead", "tools"),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("</think>",)),
+        "head": Opaque("lead", "tools", strips=True, sought=("/think", "/no_think")),
         "prompt": Opaque(strips=True),
     }
+    sought = ("/think", "/no_think")
     past_type = Past
     future_type = Future
 

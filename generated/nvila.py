@@ -44,6 +44,7 @@ class Nvila(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

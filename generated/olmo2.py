@@ -54,6 +54,7 @@ class Olmo2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
     bos_token: str | None

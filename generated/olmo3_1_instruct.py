@@ -84,6 +84,7 @@ class Olmo31Instruct(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
 

@@ -83,6 +83,7 @@ class Olmo31Unsloth(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
 

@@ -78,6 +78,7 @@ class Olmo3InstructSft(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
 

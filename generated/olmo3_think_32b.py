@@ -79,6 +79,7 @@ class Olmo3Think32b(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
 

@@ -52,6 +52,7 @@ class Openbuddy(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 1
         pass

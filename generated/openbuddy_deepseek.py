@@ -78,6 +78,7 @@ class OpenbuddyDeepseek(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     eos_token: str | None

@@ -45,6 +45,7 @@ class Openchat(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 19

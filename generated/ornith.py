@@ -151,6 +151,7 @@ class Ornith(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     add_vision_id: bool

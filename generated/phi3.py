@@ -62,6 +62,7 @@ class Phi3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
 

@@ -56,6 +56,7 @@ class Phi35Vision(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:  # line 1

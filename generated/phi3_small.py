@@ -64,6 +64,7 @@ class Phi3Small(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     future_type = Future
     eos_token: str | None
     bos_token: str | None

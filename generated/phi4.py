@@ -28,6 +28,7 @@ class Phi4(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -77,6 +77,7 @@ class Phi4Mini(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     eos_token: str | None

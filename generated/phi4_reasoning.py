@@ -30,6 +30,7 @@ class Phi4Reasoning(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 12
         out.write(HEAD_TEXT)

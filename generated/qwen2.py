@@ -56,6 +56,7 @@ class Qwen2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # line 17

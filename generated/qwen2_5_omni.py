@@ -84,6 +84,7 @@ class Qwen25Omni(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     add_vision_id: bool
     add_audio_id: bool
 

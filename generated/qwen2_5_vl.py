@@ -79,6 +79,7 @@ class Qwen25Vl(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     add_vision_id: bool
 
     def head(self, out: Writer) -> None:

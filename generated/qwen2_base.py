@@ -51,6 +51,7 @@ class Qwen2Base(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

@@ -149,6 +149,7 @@ class Qwen3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
     enable_thinking: bool | None

@@ -172,6 +172,7 @@ class Qwen35(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
     add_vision_id: bool

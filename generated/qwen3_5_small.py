@@ -168,6 +168,7 @@ class Qwen35Small(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
     add_vision_id: bool

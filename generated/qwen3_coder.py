@@ -115,6 +115,7 @@ class Qwen3Coder(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
 

@@ -114,6 +114,7 @@ class Qwen3CoderNext(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
 

@@ -111,6 +111,7 @@ class Qwen3Instruct(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
 

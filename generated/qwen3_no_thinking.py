@@ -135,6 +135,7 @@ class Qwen3NoThinking(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ("<tool_response>", "</tool_response>")
     past_type = Past
     future_type = Future
 

@@ -132,6 +132,7 @@ class Qwen3VlEmbedding(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     add_vision_id: bool

@@ -138,6 +138,7 @@ class Qwen3VlInstruct(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     add_vision_id: bool

@@ -103,10 +103,12 @@ class Qwq(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("</think>",)),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
 

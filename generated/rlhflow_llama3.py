@@ -39,6 +39,7 @@ class RlhflowLlama3(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -47,6 +47,7 @@ class RoleLines(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 1
         pass

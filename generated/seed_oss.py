@@ -118,6 +118,7 @@ class SeedOss(Renderer):
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }
+    sought = ()
     thinking_budget: int
     use_json_tooldef: bool | None
 

@@ -111,6 +111,7 @@ class SeedOssUnsloth(Renderer):
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }
+    sought = ()
     thinking_budget: int
     use_json_tooldef: bool | None
 

@@ -43,6 +43,7 @@ class Smollm2(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:
         if not out.lead:  # qwen2.yaml:17

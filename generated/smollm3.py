@@ -123,10 +123,11 @@ class Smollm3(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("lead", strips=True),
-        "prompt": Opaque("lead"),
+        "assistant": Opaque("lead", strips=True, sought=("/no_think", "/think")),
+        "prompt": Opaque("lead", sought=("/no_think", "/think")),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     enable_thinking: bool
     python_tools: tuple[Record | RecordText, ...]

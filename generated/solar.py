@@ -28,6 +28,7 @@ class Solar(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
 
     def head(self, out: Writer) -> None:  # line 1
         pass

@@ -153,6 +153,7 @@ class Tmax(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
     future_type = Future
     add_vision_id: bool

@@ -60,6 +60,7 @@ class Tower(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 20

@@ -59,6 +59,7 @@ class VikhrNemo(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     bos_token: str | None
 
     def head(self, out: Writer) -> None:  # llama3.yaml:20

@@ -59,6 +59,7 @@ class Yi(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     past_type = Past
 
     def head(self, out: Writer) -> None:

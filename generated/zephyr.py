@@ -33,6 +33,7 @@ class Zephyr(Renderer):
         "prompt": Opaque(),
         "closing": Opaque(),
     }
+    sought = ()
     eos_token: str | None
 
     def head(self, out: Writer) -> None:  # line 1

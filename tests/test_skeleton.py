@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import templc
 from templc.ir.opaque import opaque_turns
+from templc.ir.sought import sought
 from templc.runtime import fold
 from templc.runtime.codec import codec_of
 from templc.runtime.encode import encode
@@ -179,6 +180,9 @@ roles:
         ("${content | capitalize}", None),
         ("${content}${content}", Opaque()),
         ("${name}: ${content}", Opaque("name")),
+        (r"${content | after:\"</a>\" | strip}", Opaque(strips=True, sought=("</a>",))),
+        (r"${content | remove:\"/x\"}", Opaque(sought=("/x",))),
+        (r"${content | drop_spans:\"<a> </a>\"}", Opaque(sought=("<a>",))),
     ],
 )
 def test_a_spec_says_which_turns_are_opaque(user: str, expected: Opaque | None) -> None:
@@ -191,8 +195,8 @@ def turns_of(**texts: str) -> Mapping[str, Opaque]:
     return made.opaque
 
 
-def described(turn: Opaque | None) -> tuple[frozenset[str], bool] | None:
-    return None if turn is None else (turn.reads, turn.strips)
+def described(turn: Opaque | None) -> tuple[frozenset[str], bool, tuple[str, ...]] | None:
+    return None if turn is None else (turn.reads, turn.strips, turn.sought)
 
 
 def test_a_content_that_is_written_twice_is_never_filled_in() -> None:
@@ -206,8 +210,9 @@ def test_generated_classes_say_what_their_programs_say() -> None:
         program = {
             role: described(turn) for role, turn in opaque_turns(formats.program(name)).items()
         }
-        made = formats.renderer(name).opaque
-        assert program == {role: described(turn) for role, turn in made.items()}
+        made = formats.renderer(name)
+        assert program == {role: described(turn) for role, turn in made.opaque.items()}
+        assert made.sought == sought(formats.program(name))
 
 
 def test_a_class_with_methods_of_its_own_is_not_taken_for_what_it_extends() -> None:

@@ -6,6 +6,7 @@ from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
 from templc.ir.opaque import opaque_turns
 from templc.ir.ops import Program, reads, tells_missing
+from templc.ir.sought import sought
 from templc.model.spec import InlineReasoning, Option
 from templc.runtime.opaque import Opaque
 
@@ -38,6 +39,9 @@ class Tables:
             lines.add(f"runs = {_tuple(tuple(runs), 4)}")
         opaque = [f"{literal(name)}: {_opaque(one)}" for name, one in opaque_turns(program).items()]
         lines.listed("opaque = {", opaque, "}")
+        texts = sought(program)
+        if texts is not None:
+            lines.add(f"sought = {_tuple(texts, 4)}")
         if tells_missing(program, "reasoning"):
             lines.add("tells_missing_reasoning = True")
         if program.past:
@@ -150,7 +154,9 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
 
 def _opaque(turn: Opaque) -> str:
     parts = [literal(name) for name in sorted(turn.reads)]
-    return f"Opaque({', '.join([*parts, 'strips=True'] if turn.strips else parts)})"
+    parts += ["strips=True"] if turn.strips else []
+    parts += [f"sought={_tuple(turn.sought, 8)}"] if turn.sought else []
+    return f"Opaque({', '.join(parts)})"
 
 
 def _inline(inline: InlineReasoning) -> str:

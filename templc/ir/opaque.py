@@ -1,4 +1,4 @@
-"""Which turns are the same whatever stands in their content: it is copied, and only asked whether it is there.
+"""Which turns are the same whatever stands in their content: it is copied, and hardly looked at.
 
 Such a turn is written once for each past and future, and then only filled in. `opaque_turns(program)["assistant"]` is
 `Opaque("calls", "reasoning", strips=True)`: it holds for messages without calls and without reasoning, whose
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from templc.ir.ops import Body, Each, Ops, Plain, Program, Write, walk
+from templc.ir.sought import Look, look
 from templc.model.expr import Cond, Counted, Predicate, Quantified, Ref, Test, Value, children
-from templc.model.filters import STRIPPING
-from templc.runtime.opaque import Opaque
+from templc.runtime.opaque import LEAD_CLOSELY, Opaque
 
 # The fields that a message may lack: a turn that reads them is opaque for messages that do.
 _MISSED = frozenset({"calls", "reasoning", "name", "call_id"})
@@ -46,41 +46,34 @@ def _value(use: Value | Body | Test) -> Value:
 
 
 def _opaque(blocks: tuple[Ops, ...]) -> Opaque | None:
-    """What a turn reads; None where it looks into its content or at more than its message."""
+    """What a turn reads; None where it asks more of its content than `look` tells, or reads more than its message."""
     reads: set[str] = set()
-    strips = False
+    looks: list[Look] = []
     for use in (use for block in blocks for use in _uses(block)):
         match use:
             case "calls" | "tools" | "systems":
                 reads.add(use)
             case Body() | Test() | Value():
-                value = _value(use)
-                match value.ref:
+                ref = _value(use).ref
+                asked = look(use) if "content" in (ref.name, ref.part) else None
+                match ref:
                     case Ref("option") | Ref("item") | Ref("message", "role"):
                         pass  # options are fixed, and items are of the lists that the turn reads
+                    case Ref("lead", _, "content"):
+                        reads |= {"lead", LEAD_CLOSELY} if asked is None else {"lead"}
+                        looks += [] if asked is None else [asked]
                     case Ref("tools") | Ref("lead") | Ref("systems"):
-                        reads.add(value.ref.scope)
-                    case Ref("message", "content", "") if _copied(use, value):
-                        strips = strips or bool(value.filters)
+                        reads.add(ref.scope)
+                    case Ref("message", "content", "") if asked is not None:
+                        looks.append(asked)
                     case Ref("message", name, "") if name in _MISSED:
                         reads.add(name)
                     case _:
                         return None
             case _:
                 return None
-    return Opaque(*sorted(reads), strips=strips)
-
-
-def _copied(use: Value | Body | Test, value: Value) -> bool:
-    """Whether no more is asked of a content than whether it is there."""
-    if not all(one.name in STRIPPING for one in value.filters):
-        return False
-    match use:
-        case Body(default=default):
-            return not default
-        case Test(kind=kind, argument=argument):
-            return kind == "truth" or (kind == "is" and argument is None)
-    return False
+    texts = dict.fromkeys(text for one in looks for text in one.texts)
+    return Opaque(*sorted(reads), strips=any(one.strips for one in looks), sought=tuple(texts))
 
 
 def _uses(ops: Ops) -> Iterator[Value | Body | Test | str]:

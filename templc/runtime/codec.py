@@ -71,6 +71,18 @@ class Codec(Protocol):
         """
         ...
 
+    def counts(
+        self,
+        text: str,
+        ids: Sequence[int],
+        own: range,
+        ends: Sequence[int],
+        *,
+        at_start: bool = True,
+    ) -> list[int]:
+        """What `plain_counted` counts, where ids number `own` are those that `plain` gave for the text."""
+        ...
+
     def control(self, text: str) -> list[int]:
         """The ids that the published tokenizer gives, added tokens matched, no token put before or after."""
         ...

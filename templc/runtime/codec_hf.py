@@ -82,6 +82,20 @@ class TokenizersCodec:
         ids, starts = self._slow_starts(text, at_start)
         return ids, counted(starts, ends)
 
+    def counts(
+        self,
+        text: str,
+        ids: Sequence[int],
+        own: range,
+        ends: Sequence[int],
+        *,
+        at_start: bool = True,
+    ) -> list[int]:
+        fast = self._haste.ready
+        if fast is not None and (found := fast.counts(text, ids, own, ends)) is not None:
+            return found
+        return counted(self._slow_starts(text, at_start)[1], ends)
+
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         fast = self._fast(text)
         if fast is not None and (found := fast.starts(text)) is not None:

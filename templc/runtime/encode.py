@@ -64,7 +64,7 @@ def encode(
         found = _encoded(items, codec, at_start, tokens)
     except MessageError as error:
         raise _located(error, unfilled(items)) from None
-    spans = partial(_spans_of, items, text, codec, at_start)
+    spans = partial(spans_of, items, text, codec, at_start)
     return tokens.complete(found.runs, text=text, spans=spans)
 
 
@@ -106,7 +106,8 @@ def _written(items: Sequence[Item]) -> tuple[list[Item], str]:
     return kept, "".join(parts)
 
 
-def _spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
+def spans_of(items: Sequence[Item], text: str, codec: Codec, at_start: bool) -> list[Span]:
+    """The spans of what `encode` makes of items whose text is `text`."""
     pieces = unfilled(items)
     cuts = codec.controls.cuts(text, _scaffold_stretches(pieces))
     return _spans(pieces, _token_starts(text, cuts, codec, at_start))

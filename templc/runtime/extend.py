@@ -21,7 +21,9 @@ from templc.runtime.history import Node, State, chain, emission, first_change, m
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
+from templc.runtime.shapes import Written, extended
 from templc.runtime.skeleton import Frames, Item, frames_of
+from templc.runtime.states import sealed_state, state_of, wants_prompt
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
 
@@ -45,6 +47,11 @@ def extension(
     state = state_of(renderer, previous)
     match history:
         case "faithful":
+            if state.unchecked is None:
+                given = renderer, previous, state, messages, codec, prompt
+                found = extended(*given, _Extension.learnt)
+                if found is not None:
+                    return found
             return _Extension.of(renderer, previous, state, messages, codec, prompt).faithful()
         case "as_sampled":
             return appended(
@@ -67,66 +74,12 @@ def appended(
     `before` gives all earlier tokens, for `previous` may be only the last part of them; it is asked only when the place
     of a difference is looked for.
     """
-    sealed = _sealed(renderer, state)
+    sealed = sealed_state(renderer, state)
+    found = extended(renderer, previous, sealed, messages, codec, prompt, _Extension.learnt)
+    if found is not None:
+        return found
     made = _Extension.of(renderer, previous, sealed, messages, codec, prompt)
     return made.as_sampled(before)
-
-
-def written(
-    renderer: Renderer, turns: fold.Turns, reader: Reader, tools: fold.Tools, prompt: bool
-) -> State:
-    """The state after a fresh render."""
-    messages = turns.messages
-    return State(
-        renderer=renderer.fingerprint(),
-        tools=tools,
-        lead=messages[0] if messages and messages[0].role == "system" else None,
-        node=chain(turns, fold.futures(turns, renderer.future(prompt=prompt)), None, 0),
-        past=turns.pasts[-1],
-        calls=reader.calls,
-        waiting=reader.waiting,
-        prompt=prompt,
-    )
-
-
-def state_of(renderer: Renderer, previous: Tokens) -> State:
-    """The state of earlier tokens; OptionError unless this renderer, with these options, made them."""
-    state = previous.state if isinstance(previous, Tokens) else None
-    if not isinstance(state, State) or state.node is None:
-        raise OptionError(
-            "these tokens carry no conversation to extend",
-            help="extend what render, extend or a trajectory returned",
-        )
-    if state.renderer != renderer.fingerprint():
-        raise OptionError(
-            f"the earlier tokens were written by {state.renderer}",
-            help="format and options must stay the same: the head or earlier turns may depend on them",
-        )
-    return state
-
-
-def same_tools(previous: Tokens, tools: fold.Tools) -> None:
-    """OptionError where tools are given again and are not those of the earlier tokens."""
-    state = previous.state
-    if tools is not None and isinstance(state, State) and list(tools) != list(state.tools or ()):
-        raise OptionError(
-            "the tools are not those of the earlier tokens",
-            help="the tool list stands in the head: start anew, or leave `tools` out to keep it",
-        )
-
-
-def wants_prompt(messages: Sequence[Message], asked: bool | None) -> bool:
-    """Whether a generation prompt is added: as asked, else unless the last message is the assistant's."""
-    return not (messages and messages[-1].role == "assistant") if asked is None else asked
-
-
-def _sealed(renderer: Renderer, state: State) -> State:
-    """The state with every run closed: what is written stays written, so a new result opens its own run."""
-    for run in renderer.runs:
-        if getattr(state.past, run):
-            past = state.past._replace(**dict.fromkeys(renderer.runs, False))
-            return state._replace(past=past)
-    return state
 
 
 @dataclass(slots=True)
@@ -162,13 +115,35 @@ class _Extension:
         reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
         out = Writer(state.tools, state.lead)
         turns = fold.read(renderer, raw, reader, out, state.past, state.size)
-        wanted = wants_prompt(turns.messages, prompt)
+        wanted = wants_prompt(turns.last_role, prompt)
         last = renderer.future(prompt=wanted)
         seen = fold.futures(turns, last)
         joint = seen[0].before(turns.messages[0]) if seen else last
         assert state.node is not None
         read = (renderer, previous, state, state.node, turns, seen, joint, reader, codec, wanted)
         return cls(*read, out, frames_of(renderer, codec))
+
+    @classmethod
+    def learnt(
+        cls,
+        renderer: Renderer,
+        previous: Tokens,
+        state: State,
+        marked: Sequence[object],
+        codec: Codec,
+        prompt: bool,
+    ) -> Written | None:
+        """What is written behind the earlier messages, whatever the last of them says.
+
+        None where that is not so, or where a fresh render would have it otherwise.
+        """
+        made = cls.of(renderer, previous, state, marked, codec, prompt)
+        if made._grown() is None or not made._alike():
+            return None
+        items, added = made._items(), made._added()
+        if added is None or text_of(added) != text_of(items):
+            return None
+        return Written(items, made.turns.pasts, made.seen, made.joint)
 
     # the two ways
 

@@ -30,6 +30,11 @@ class Turns(NamedTuple):
     messages: tuple[Message, ...]
     pasts: tuple[Any, ...]
 
+    @property
+    def last_role(self) -> str:
+        """The role of the last message, empty where there is none."""
+        return self.messages[-1].role if self.messages else ""
+
     @classmethod
     def of(cls, renderer: Renderer, messages: Sequence[Message]) -> Turns:
         """Messages that are canonical already, with the pasts that they lead to."""

@@ -74,6 +74,18 @@ _NOTHING = Asked()
 _AS_GIVEN: Mapping[str, str] = {}
 
 
+def bare_message(role: str, content: str) -> Message:
+    """A message with a role and a content and nothing else, as it is read."""
+    return _new(
+        Message, (role, content, "", (), "", "", "", "", "", False, _BUT_CONTENT, None, None)
+    )
+
+
+def bare_roles(rules: MessageRules) -> frozenset[str]:
+    """The roles of such messages that are read as they are, but for what the rules say of contents."""
+    return frozenset(_TALKING) - {*rules.roles}
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads the messages of one conversation in order; counts calls, so that ids can be made up.
@@ -105,16 +117,16 @@ class Reader:
         role, content = raw.get("role"), raw.get("content")
         if type(content) is not str or role not in _TALKING or role in self.rules.roles:
             return None
-        if self.rules.content or role in self.rules.parts_alone:
+        if self.rules.content and FILTERS[self.rules.content](content) != content:
             return None
         inline = self.rules.inline_reasoning
         if role == "assistant" and inline is not None and inline.close in content:
             return None
-        if self.waiting.neighbour is not None:
-            self.waiting = self.waiting._replace(neighbour=None)
-        return _new(
-            Message, (role, content, "", (), "", "", "", "", "", False, _BUT_CONTENT, None, None)
-        )
+        if self.rules.parts_alone:
+            if self.waiting.parted:
+                return None
+            self.waiting = self.waiting.beside(role)
+        return bare_message(role, content)
 
     def result(self, raw: Mapping[str, Any]) -> Message | None:
         """As `plain`, for a tool result that names its call."""

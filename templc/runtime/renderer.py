@@ -17,9 +17,10 @@ from templc.runtime import fold, signature
 from templc.runtime.binding import own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
+from templc.runtime.encode import ContentSpecials as ContentSpecials
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError, TokenizerError
-from templc.runtime.extend import extension, same_tools, wants_prompt, written
+from templc.runtime.extend import extension
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
@@ -33,9 +34,11 @@ from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
+from templc.runtime.shapes import rendered
 from templc.runtime.signature import ROLES, Part
 from templc.runtime.skeleton import Frames, frames_of
 from templc.runtime.stability import StabilityTable
+from templc.runtime.states import same_tools, wants_prompt, written
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
@@ -43,7 +46,6 @@ from templc.runtime.trajectory import Trajectory
 from templc.runtime.writer import Writer
 
 Unsupported = Literal["refuse", "as_template"]
-ContentSpecials = Literal["text", "error", "control"]
 History = Literal["faithful", "as_sampled"]
 CallsInReasoning = Literal["text", "accept"]
 
@@ -66,6 +68,7 @@ class Renderer:
     parts: ClassVar[dict[str, Part]] = {}
     checks: ClassVar[dict[str, Part]] = {}
     opaque: ClassVar[Mapping[str, Opaque]] = {}
+    sought: ClassVar[tuple[str, ...] | None] = None
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
@@ -81,7 +84,7 @@ class Renderer:
         super().__init_subclass__(**kwargs)
         methods = signature.methods_of(cls)
         # What is said of turns holds for the methods that it was said with.
-        cls.opaque = vars(cls).get("opaque", {})
+        cls.opaque, cls.sought = vars(cls).get("opaque", {}), vars(cls).get("sought")
         cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
         cls.reads_future = signature.reads_future(methods)
         cls.responds, cls.responds_alike = signature.responding(methods)
@@ -185,6 +188,10 @@ class Renderer:
         """
         codec = self.codec(tokenizer)
         bound = self.bound(codec)
+        if tools is None and extend is None and not continue_final_message:
+            found = rendered(bound, codec, messages, add_generation_prompt)
+            if found is not None:
+                return found
         declared = self._declared(tools)
         if extend is not None:
             same_tools(extend, declared)
@@ -192,15 +199,11 @@ class Renderer:
                 bound, extend, messages, codec, prompt=add_generation_prompt, history=history
             )
         if continue_final_message:
-            pieces = bound.pieces(
-                messages,
-                tools=tools,
-                add_generation_prompt=add_generation_prompt,
-                continue_final_message=True,
-            )
+            wanted = {"add_generation_prompt": add_generation_prompt}
+            pieces = bound.pieces(messages, tools=tools, continue_final_message=True, **wanted)
             return encode(pieces, codec, self.content_specials)
         turns, reader = bound.read(messages, declared)
-        prompt = wants_prompt(turns.messages, add_generation_prompt)
+        prompt = wants_prompt(turns.last_role, add_generation_prompt)
         items = fold.items_of(bound, turns, declared, prompt, frames_of(bound, codec))
         tokens = encode(items, codec, self.content_specials)
         tokens.state = partial(written, bound, turns, reader, declared, prompt)
@@ -295,9 +298,8 @@ class Renderer:
                 )
             return unfinished(self, messages, declared)
         turns, _ = self.read(messages, declared)
-        return fold.whole(
-            self, turns, declared, wants_prompt(turns.messages, add_generation_prompt)
-        )
+        prompt = wants_prompt(turns.last_role, add_generation_prompt)
+        return fold.whole(self, turns, declared, prompt)
 
     def read(self, messages: Sequence[object], tools: fold.Tools) -> tuple[fold.Turns, Reader]:
         """Canonical messages with their past summaries, and the reader that counted their calls."""

@@ -90,7 +90,7 @@ def encoded(
     if loose or (last is not None and last.skeleton.behind):
         waiting = _add(row_of([*_behind(last), *loose], codec), waiting, codec, at_start, out)
     if waiting:
-        _flush(waiting, codec, at_start and not out.ids, out)
+        write_texts(waiting, codec, at_start and not out.ids, out)
     return out
 
 
@@ -106,7 +106,7 @@ def _add(
     if not row.inner.ids:
         return waiting
     if waiting:
-        _flush(waiting, codec, at_start and not out.ids, out)
+        write_texts(waiting, codec, at_start and not out.ids, out)
     out.add(row.inner)
     return list(row.tail)
 
@@ -127,7 +127,7 @@ def _add_between(
     if not inner.ids:
         return waiting
     if waiting:
-        _flush(waiting, codec, at_start and not out.ids, out)
+        write_texts(waiting, codec, at_start and not out.ids, out)
     _extend(out.ids, inner.ids)
     for size, side, sampled, weight in inner.runs:
         out.runs.append((size, second if side else first, sampled, weight))
@@ -153,7 +153,7 @@ def row_of(pieces: Iterable[Piece], codec: Codec) -> Row:
                 if lead is None:
                     lead = waiting
                 elif waiting:
-                    _flush(waiting, codec, False, inner)
+                    write_texts(waiting, codec, False, inner)
                 _extend(inner.ids, found.ids)
                 for one, count in zip(scaffold, found.counts, strict=True):
                     inner.own(count, one.message, one.sampled, one.weight)
@@ -175,21 +175,21 @@ def _between(first: Filled, second: Filled, codec: Codec) -> Row:
     """
     pieces = [*first._replace(message=0).behind(), *second._replace(message=1).before()]
     lead, inner, tail = row_of(pieces, codec)
-    lead, tail = lead and _joined(lead), tail and _joined(tail)
+    lead, tail = lead and merged(lead), tail and merged(tail)
     if inner.ids and lead and first.skeleton.hole is None:
         before = Encoded()
-        _flush(lead, codec, first.skeleton.at_start, before)
+        write_texts(lead, codec, first.skeleton.at_start, before)
         before.add(inner)
         lead, inner = (), before
     if inner.ids and tail and second.skeleton.hole is None:
-        _flush(tail, codec, False, inner)
+        write_texts(tail, codec, False, inner)
         tail = ()
     row = Row(lead, inner, tail)
     first.skeleton.rows[second.skeleton] = row
     return row
 
 
-def _joined(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
+def merged(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
     """Neighbouring texts of one message, alike in the rest too, as one."""
     first, *rest = waiting
     message, sampled, weight, text = first
@@ -204,9 +204,9 @@ def _joined(waiting: Sequence[Waiting]) -> Sequence[Waiting]:
     return found
 
 
-def _flush(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) -> None:
+def write_texts(waiting: Sequence[Waiting], codec: Codec, first: bool, out: Encoded) -> None:
     """Add the text between two control tokens. first: nothing comes before it."""
-    texts = _joined(waiting) if len(waiting) > 1 else waiting
+    texts = merged(waiting) if len(waiting) > 1 else waiting
     if len(texts) == 1:
         message, sampled, weight, text = texts[0]
         found = codec.plain(text, at_start=first)

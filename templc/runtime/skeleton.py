@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from templc.runtime.codec import Codec
     from templc.runtime.renderer import Renderer
     from templc.runtime.rows import Row
+    from templc.runtime.shapes import Shapes
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")
@@ -109,10 +110,14 @@ def unfilled(items: Iterable[Item]) -> list[Piece]:
 
 
 class Frames:
-    """The skeletons of one renderer with one tokenizer. Safe to call from several threads."""
+    """The skeletons of one renderer with one tokenizer. Safe to call from several threads.
+
+    shapes: of the same renderer, once somebody has asked for one.
+    """
 
     def __init__(self, turns: Mapping[str, Opaque]) -> None:
         self._turns = turns
+        self.shapes: Shapes | None = None
         self._usable: dict[tuple[bool, bool, bool], dict[str, Opaque]] = {}
         self._known: dict[tuple[Any, ...], Skeleton | None] = {}
         self._head: Skeleton | None = None
@@ -168,11 +173,11 @@ class Frames:
         try:
             skeleton = self._known[key]
         except KeyError:
-            skeleton = _keep(self._known, key, _learnt(renderer, message, past, future))
+            skeleton = keep(self._known, key, _learnt(renderer, message, past, future))
         first = content[0]
         if skeleton is None or first == skeleton.guard:
             return None
-        if turn.strips and (first.isspace() or content[-1].isspace()):
+        if (turn.strips or turn.sought) and turn.looks(content):
             return None
         return _new(Filled, (skeleton, number, content))
 
@@ -203,7 +208,7 @@ class Frames:
             scratch = Writer()
             nobody = Node(fold.PROMPT, 0, node.past, None, None)
             write_pending(renderer, scratch, nobody, names, future)
-            skeleton = _keep(self._pending, key, Skeleton((), None, scratch.pieces))
+            skeleton = keep(self._pending, key, Skeleton((), None, scratch.pieces))
         return _new(Filled, (skeleton, node.index, ""))
 
     def closing(self, pieces: Sequence[Piece]) -> list[Item]:
@@ -217,7 +222,7 @@ class Frames:
         try:
             skeleton = self._closings[key]
         except KeyError:
-            skeleton = _keep(self._closings, key, Skeleton((), None, pieces))
+            skeleton = keep(self._closings, key, Skeleton((), None, pieces))
         return [_new(Filled, (skeleton, number, ""))]
 
     def end(self, renderer: Renderer, past: Any, prompt: bool) -> Filled:
@@ -228,11 +233,12 @@ class Frames:
         except KeyError:
             out = Writer()
             fold.write_end(renderer, out, past, prompt)
-            skeleton = _keep(self._ends, key, Skeleton(out.pieces))
+            skeleton = keep(self._ends, key, Skeleton(out.pieces))
         return _new(Filled, (skeleton, -1, ""))
 
 
-def _keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
+def keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
+    """What was made, remembered."""
     if len(known) >= _MOST:
         known.clear()
     known[key] = made

@@ -18,6 +18,8 @@ from templc.runtime.columns import Columns, Run, joined
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
 NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
+ColumnSource: TypeAlias = "Columns | list[Run] | Callable[[list[int]], list[Run]]"
+"""A function is given the ids: one that knew them itself would be a circle."""
 
 Parts: TypeAlias = "tuple[tuple[int, SpanSource | list[Span]], ...]"
 
@@ -44,10 +46,10 @@ class Tokens(list[int]):
     A slice is a plain list of ids. ValueError if an aligned list has another length.
     """
 
-    __slots__ = ("_columns", "_notes", "_spans", "_state", "text")
+    __slots__ = ("_columns", "_notes", "_spans", "_state", "_text")
 
-    text: str
-    _columns: Columns | list[Run]
+    _columns: ColumnSource
+    _text: str | Callable[[], str]
     _state: object | None
     _notes: tuple[NoteSource, ...] | None
     # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
@@ -70,7 +72,7 @@ class Tokens(list[int]):
         for name, column in zip(_NAMES, (weights, sampled, message_index), strict=True):
             if column is not None:
                 setattr(self, name, column)
-        self.text = text
+        self._text = text
         self._state = state
         self._notes = (notes,) if notes else ()
         self._spans = () if spans is None else spans
@@ -92,21 +94,35 @@ class Tokens(list[int]):
 
     def complete(
         self,
-        columns: Columns | list[Run],
+        columns: ColumnSource,
         *,
-        text: str = "",
+        text: str | Callable[[], str] = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
-        """These bare ids, with the rest."""
+        """These bare ids, with the rest; functions are asked when somebody needs what they give."""
         self._columns, self._spans, self._state = columns, spans, state
-        self._notes, self.text = (), text
+        self._notes, self._text = (), text
         return self
 
+    @property
+    def text(self) -> str:
+        """The rendered text that the ids stand for."""
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
+
+    def _known_columns(self) -> Columns | list[Run]:
+        found = self._columns
+        if not isinstance(found, Columns | list):
+            found = self._columns = found(self)
+        return found
+
     def _lists(self) -> Columns:
-        if not isinstance(self._columns, Columns):
-            self._columns = Columns(self._columns)
-        return self._columns
+        found = self._known_columns()
+        if not isinstance(found, Columns):
+            found = self._columns = Columns(found)
+        return found
 
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):
@@ -229,7 +245,7 @@ class Tokens(list[int]):
             at += len(part)
         made = cls.of(
             parts[0],
-            joined([part._columns for part in parts]),
+            joined([part._known_columns() for part in parts]),
             text="".join([part.text for part in parts]),
             spans=tuple(spans),
             state=last._state,

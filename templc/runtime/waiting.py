@@ -30,3 +30,12 @@ class Waiting(NamedTuple):
     ids: tuple[str, ...] = ()
     media: tuple[tuple[str, int], ...] = ()
     neighbour: tuple[str, bool] | None = None
+
+    @property
+    def parted(self) -> bool:
+        """Whether the message before had such parts, so that the next one has to be looked at."""
+        return self.neighbour is not None and self.neighbour[1]
+
+    def beside(self, role: str) -> Waiting:
+        """The same behind a message of this role without such parts."""
+        return self._replace(neighbour=(role, False))

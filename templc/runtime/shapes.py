@@ -1,0 +1,302 @@
+"""Chats of bare texts: messages that have a role and a content and nothing else.
+
+To a format they differ by their roles alone, where their contents hold none of the texts that its facts and checks
+look for (`sought` in the generated class). So the turn methods run once for each row of roles, on marks, and what
+they write is filled in from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from templc.runtime import fold
+from templc.runtime.codec import Codec
+from templc.runtime.errors import MessageError
+from templc.runtime.history import Node, State, first_change
+from templc.runtime.messages import bare_message, bare_roles
+from templc.runtime.opaque import LEAD_CLOSELY
+from templc.runtime.shape import Care, Shape
+from templc.runtime.skeleton import Filled, Frames, Item, frames_of, keep, unfilled
+from templc.runtime.states import wants_prompt
+from templc.runtime.text import FILTERS
+from templc.runtime.tokens import Tokens
+from templc.runtime.waiting import Waiting
+from templc.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    from templc.runtime.renderer import Renderer
+
+LONGEST = 8
+"""Longer rows of roles are too many to be worth remembering."""
+_MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
+_new = tuple.__new__
+_UNKNOWN: Any = object()
+
+
+class Written(NamedTuple):
+    """Turns as they were written on marks. pasts: before each and after the last. seen: the future of each.
+
+    joint: what the last earlier message sees of them.
+    """
+
+    items: Sequence[Item]
+    pasts: Sequence[Any]
+    seen: Sequence[Any]
+    joint: Any
+
+
+class Known(NamedTuple):
+    """A shape, with what its messages are to others, as in `Written`. tied: its first token is a control token."""
+
+    shape: Shape
+    pasts: Sequence[Any]
+    seen: Sequence[Any]
+    joint: Any
+    tied: bool
+
+
+Learning: TypeAlias = (
+    "Callable[[Renderer, Tokens, State, Sequence[object], Codec, bool], Written | None]"
+)
+
+
+class Shapes:
+    """The shapes of one renderer with one tokenizer. Safe to call from several threads."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        inline = renderer.rules.inline_reasoning
+        asked = renderer.sought or ()
+        self._texts = (*asked, inline.close) if inline is not None else asked
+        # One search for what they begin with is most often all that is needed.
+        self._firsts = tuple({text[0] for text in self._texts})
+        usable = renderer.sought is not None and not renderer.as_template
+        self._roles = bare_roles(renderer.rules) if usable else frozenset()
+        self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
+        self.known: dict[tuple[Any, ...], Known | None] = {}
+
+    def read(self, messages: Sequence[object]) -> tuple[tuple[str, ...], list[str]] | None:
+        """Roles and contents; None unless these are bare texts in which nothing is looked for."""
+        if type(messages) not in (list, tuple) or len(messages) > LONGEST:
+            return None
+        roles: list[str] = []
+        contents: list[str] = []
+        allowed, firsts = self._roles, self._firsts
+        for message in messages:
+            if type(message) is not dict or len(message) != 2:
+                return None
+            role, content = message.get("role"), message.get("content")
+            if type(role) is not str or role not in allowed:
+                return None
+            if type(content) is not str or not content or content.isspace():
+                return None
+            if self._filter is not None and self._filter(content) != content:
+                return None
+            for first in firsts:
+                if first in content and any(text in content for text in self._texts):
+                    return None
+            roles.append(role)
+            contents.append(content)
+        return (tuple(roles), contents) if roles else None
+
+
+def shapes_of(renderer: Renderer, frames: Frames) -> Shapes:
+    """The shapes that belong to these frames of the renderer."""
+    found = frames.shapes
+    if found is None:
+        found = frames.shapes = Shapes(renderer)
+    return found
+
+
+def rendered(
+    renderer: Renderer, codec: Codec, messages: Sequence[object], prompt: bool | None
+) -> Tokens | None:
+    """A fresh render without tools; None where the turn methods have to write it."""
+    frames = frames_of(renderer, codec)
+    if frames is None:
+        return None
+    shapes = shapes_of(renderer, frames)
+    read = shapes.read(messages)
+    if read is None:
+        return None
+    roles, contents = read
+    prompt = wants_prompt(roles[-1], prompt)
+    known = shapes.known.get((roles, prompt), _UNKNOWN)
+    if known is _UNKNOWN:
+        made = _fresh(renderer, frames, codec, roles, prompt)
+        known = keep(shapes.known, (roles, prompt), made)
+    tokens = _filled(known, contents, codec, 0)
+    if tokens is not None:
+        tokens.state = partial(_written, renderer, known, roles, contents, prompt)
+    return tokens
+
+
+def extended(
+    renderer: Renderer,
+    previous: Tokens,
+    state: State,
+    messages: Sequence[object],
+    codec: Codec,
+    prompt: bool | None,
+    learn: Learning,
+) -> Tokens | None:
+    """What the messages add; None where it is not sure that a fresh render of all messages has exactly the same.
+
+    learn: writes messages behind earlier ones, None where that hangs on what an earlier one says.
+    """
+    frames = frames_of(renderer, codec)
+    if frames is None or not previous or state.overlap or state.apart is not None:
+        return None
+    shapes, node = shapes_of(renderer, frames), state.node
+    read = shapes.read(messages)
+    if read is None or node is None or state.waiting.parted:
+        return None
+    roles, contents = read
+    prompt = wants_prompt(roles[-1], prompt)
+    there = state.tools is None, state.lead is None
+    last = node.message.role, node.seen
+    key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
+    known = shapes.known.get(key, _UNKNOWN)
+    if known is _UNKNOWN:
+        made = _behind(renderer, frames, previous, state, roles, codec, prompt, learn)
+        known = keep(shapes.known, key, made)
+    if known is None or not (known.tied or previous[-1] in codec.controls.ids):
+        return None
+    parent = node.parent
+    if parent is not None:
+        earlier = known.joint.before(node.message)
+        if parent.seen != earlier and first_change(renderer, state, parent, earlier, frames):
+            return None
+    tokens = _filled(known, contents, codec, node.index + 1)
+    if tokens is not None:
+        tokens.state = _after(renderer, state, known, roles, contents, prompt)
+        if state.unchecked is not None:
+            tokens.notes_of_state()
+    return tokens
+
+
+def _filled(
+    known: Known | None, contents: Sequence[str], codec: Codec, start: int
+) -> Tokens | None:
+    if known is None:
+        return None
+    try:
+        return known.shape.filled(contents, codec, start)
+    except MessageError:  # the turn methods know the place
+        return None
+
+
+def _after(
+    renderer: Renderer,
+    state: State,
+    known: Known,
+    roles: Sequence[str],
+    contents: Sequence[str],
+    prompt: bool,
+) -> State:
+    node = state.node
+    number = 0 if node is None else node.index + 1
+    for role, content, past, seen in zip(roles, contents, known.pasts, known.seen, strict=False):
+        node = Node(bare_message(role, content), number, past, seen, node)
+        number += 1
+    waiting = state.waiting
+    if renderer.rules.parts_alone:
+        waiting = waiting.beside(roles[-1])
+    fixed = state.renderer, state.tools, state.lead
+    now = node, known.pasts[-1], state.calls, waiting, prompt
+    return _new(State, (*fixed, *now, (), "", state.apart, state.unchecked))
+
+
+def _written(
+    renderer: Renderer, known: Known, roles: Sequence[str], contents: Sequence[str], prompt: bool
+) -> State:
+    lead = bare_message(roles[0], contents[0]) if roles[0] == "system" else None
+    past = renderer.past_type()
+    before = State(renderer.fingerprint(), None, lead, None, past, 0, Waiting(), False)
+    return _after(renderer, before, known, roles, contents, prompt)
+
+
+# how shapes are learnt
+
+
+def _fresh(
+    renderer: Renderer, frames: Frames, codec: Codec, roles: Sequence[str], prompt: bool
+) -> Known | None:
+    """The shape of a whole conversation."""
+    try:
+        turns, _ = renderer.read(_marked(roles), None)
+        items = fold.items_of(renderer, turns, None, prompt, frames)
+    except MessageError:
+        return None
+    seen = fold.futures(turns, renderer.future(prompt=prompt))
+    lead = turns.messages[0] if roles[0] == "system" else None
+    cares = _cares(renderer, frames, Writer(None, lead), items, roles, 0)
+    if cares is None:
+        return None
+    return _known(Written(items, turns.pasts, seen, None), cares, codec, 0)
+
+
+def _behind(
+    renderer: Renderer,
+    frames: Frames,
+    previous: Tokens,
+    state: State,
+    roles: Sequence[str],
+    codec: Codec,
+    prompt: bool,
+    learn: Learning,
+) -> Known | None:
+    """The shape of what stands behind earlier messages."""
+    out = Writer(state.tools, state.lead)
+    if "closer" in state.pending or (state.pending and "closing" not in frames.usable(out)):
+        return None
+    try:
+        written = learn(renderer, previous, state, _marked(roles), codec, prompt)
+    except MessageError:
+        return None
+    start = state.size
+    cares = written and _cares(renderer, frames, out, written.items, roles, start)
+    if written is None or cares is None:
+        return None
+    return _known(written, cares, codec, start)
+
+
+def _marked(roles: Sequence[str]) -> list[dict[str, str]]:
+    return [{"role": role, "content": mark} for role, mark in zip(roles, _MARKS, strict=False)]
+
+
+def _known(written: Written, cares: Sequence[Care], codec: Codec, start: int) -> Known | None:
+    pieces, marks = unfilled(written.items), _MARKS[: len(cares)]
+    shape = Shape.of(pieces, marks, cares, codec, start, at_start=not start)
+    if shape is None:
+        return None
+    tied = bool(shape.ids) and shape.ids[0] in codec.controls.ids
+    return Known(shape, written.pasts, written.seen, written.joint, tied)
+
+
+def _cares(
+    renderer: Renderer,
+    frames: Frames,
+    out: Writer,
+    items: Sequence[Item],
+    roles: Sequence[str],
+    start: int,
+) -> list[Care] | None:
+    """Of each content; None where a turn, or what stands around all of them, looks into one. out: what is fixed."""
+    usable = frames.usable(out)
+    guards = {item.message: item.skeleton.guard for item in items if isinstance(item, Filled)}
+    head = renderer.opaque.get("head")
+    if "prompt" not in usable or (not start and (head is None or LEAD_CLOSELY in head.reads)):
+        return None
+    if renderer.info.hoisting and "system" in roles:
+        return None
+    found: list[Care] = []
+    for number, role in enumerate(roles, start):
+        if not number and role == "system" and renderer.info.leading:
+            found.append(Care(renderer.opaque["head"]))
+        elif role not in usable or number not in guards:
+            return None
+        else:
+            found.append(Care(usable[role], guards[number]))
+    return found

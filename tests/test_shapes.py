@@ -1,0 +1,284 @@
+"""Shapes: a chat of bare texts that is filled in has the tokens that the turn methods write, and goes on as theirs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import templc
+from templc.runtime import shapes
+from templc.runtime.history import State
+from templc.runtime.skeleton import frames_of
+from templc.runtime.tokens import Tokens
+from tests.support import formats, responses, small, vocabularies
+from tests.support.fuzz import examples
+
+TEXTS = (
+    "a",
+    "Bonjour, le monde",
+    " b\n",
+    "\n",
+    "é\u0301",
+    "\u0327x",
+    "<tool_response>r</tool_response>",
+    "<think>\nhm\n</think>\n\nyes",
+    "</think>",
+    "<|im_end|>",
+    "/no_think",
+    "<",
+    "\ue001",
+    "",
+)
+ROLES = ("system", "user", "assistant")
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}
+CALL = {"id": "x1y2z3w4v", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
+THOUGHT = {"role": "assistant", "content": "yes", "reasoning_content": "hm"}
+ASKED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+RESULT = {"role": "tool", "content": "r", "tool_call_id": "x1y2z3w4v", "name": "f"}
+Chat = list[dict[str, Any]]
+
+
+def message(role: str, content: str) -> dict[str, Any]:
+    return {"role": role, "content": content}
+
+
+@contextmanager
+def without_shapes() -> Iterator[None]:
+    """As if every row of roles were too long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shapes, "LONGEST", 0)
+        yield
+
+
+def told(tokens: Tokens) -> Mapping[str, Any]:
+    """All that is known of tokens."""
+    state = tokens.state
+    assert isinstance(state, State)
+    nodes = []
+    node = state.node
+    while node is not None:
+        nodes.append((node.message, node.index, node.past, node.seen))
+        node = node.parent
+    return {
+        "columns": tokens.columns(),
+        "weights": tokens.weights,
+        "messages": tokens.message_index,
+        "text": tokens.text,
+        "spans": tokens.spans,
+        "notes": tokens.notes,
+        "state": state._replace(node=None),
+        "nodes": nodes,
+    }
+
+
+def outcome(work: Any) -> tuple[Mapping[str, Any], Tokens | None]:
+    try:
+        tokens = work()
+    except templc.UnstableExtension as refusal:
+        return {"reason": refusal.reason, "keep": refusal.keep, "line": refusal.spec_line}, None
+    except templc.MessageError as error:
+        return {"error": str(error), "at": error.message_index, "field": error.field}, None
+    return told(tokens), tokens
+
+
+def both(work: Any) -> Tokens | None:
+    """The tokens of some work, which have to be the same with and without shapes."""
+    with without_shapes():
+        expected, _ = outcome(work)
+    found, tokens = outcome(work)
+    assert found == expected
+    return tokens
+
+
+def one() -> st.SearchStrategy[dict[str, Any]]:
+    return st.builds(message, st.sampled_from(ROLES), st.sampled_from(TEXTS))
+
+
+def chats() -> st.SearchStrategy[tuple[Chat, Chat]]:
+    """A conversation and what comes next: any messages, or what most formats take, with other turns than bare texts."""
+    easy = st.sampled_from(TEXTS[:3])
+    rich = st.sampled_from([[THOUGHT], [ASKED, RESULT], [ASKED, RESULT, THOUGHT]])
+    said = st.builds(message, st.just("assistant"), easy).map(lambda said: [said])
+    asked = st.builds(message, st.just("user"), easy)
+    turn = st.tuples(asked, said | rich).map(lambda turn: [turn[0], *turn[1]])
+    usual = st.lists(turn, min_size=1, max_size=3).map(lambda turns: [*chain.from_iterable(turns)])
+    lead = st.lists(st.builds(message, st.just("system"), easy), max_size=1)
+    tidy = st.builds(cut, lead, usual, asked, said.map(lambda said: said[0]), st.integers(1, 3))
+    wild = st.tuples(
+        st.lists(one(), min_size=1, max_size=4), st.lists(one(), min_size=1, max_size=3)
+    )
+    return tidy | wild
+
+
+def cut(
+    lead: Chat, usual: Chat, asked: dict[str, Any], said: dict[str, Any], size: int
+) -> tuple[Chat, Chat]:
+    """What comes next behind the usual turns is the user's, or behind a question an answer."""
+    if usual[-1]["role"] == "tool":
+        return [*lead, *usual], [said, asked, said][:size]
+    return [*lead, *usual], [asked, said, asked][:size]
+
+
+def known(renderer: templc.Renderer) -> int:
+    """How many shapes a renderer has learnt."""
+    codec = renderer.codec(None)
+    frames = frames_of(renderer.bound(codec), codec)
+    return (
+        0
+        if frames is None or frames.shapes is None
+        else len([*filter(None, frames.shapes.known.values())])
+    )
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
+    tokenizer = responses.tokenizer_for(name)
+    renderers = [
+        formats.renderer(name, tokenizer, **options)
+        for options in formats.option_sets(name, brief=True)
+    ]
+    prompts = st.sampled_from([None, False, True])
+
+    @given(chats(), prompts, prompts, st.booleans(), st.integers(0, len(renderers) - 1))
+    @examples(60)
+    def check(
+        parts: tuple[Chat, Chat], prompt: bool | None, again: bool | None, tools: bool, which: int
+    ) -> None:
+        renderer, (first, then) = renderers[which], parts
+        declared = [TOOL] if tools else None
+        made = both(lambda: renderer.render(first, tools=declared, add_generation_prompt=prompt))
+        if made is None:
+            return
+        for history in ("faithful", "as_sampled"):
+            more = {"add_generation_prompt": again, "history": history}
+            both(lambda more=more: renderer.extend(made, then, **more))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check()
+    assert sum(map(known, renderers)) > 0
+
+
+SPEC = """
+head: {head}
+roles:
+  system: {system}
+  user: "[U]{user}<|im_end|>"
+  assistant: {{opener: "[A]", body: "{body}", closer: "<|im_end|>"}}
+require:
+  - {{of: user, that: {that}, say: not this}}
+"""
+USUAL = {
+    "head": '"[H]"',
+    "system": '"[S]${content}<|im_end|>"',
+    "user": "${content}",
+    "body": "${content}",
+    "that": "not calls",
+}
+
+
+def small_renderer(**changes: str) -> templc.Renderer:
+    """The renderer of a small spec, with a tokenizer that has its control token."""
+    renderer, _ = small.made(SPEC.format(**USUAL | changes))
+    return type(renderer)(vocabularies.backend("qwen3"))
+
+
+def learnt(renderer: templc.Renderer, *messages: dict[str, Any]) -> int:
+    """How many shapes are learnt from some messages that are written in the usual way too."""
+    both(lambda: renderer.render(messages))
+    return known(renderer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shapes_learnt"),
+    [
+        ({}, 1),
+        ({"user": "${content | strip}"}, 1),
+        ({"user": r"${content | after:\"</a>\"}"}, 1),
+        ({"user": "${content | capitalize}"}, 0),
+        ({"user": "${content}${content}"}, 0),
+        ({"that": 'not content contains "x"'}, 1),
+        ({"that": 'not content|capitalize contains "x"'}, 0),
+        (
+            {"body": "${content}", "that": 'earlier(content|strip) or not content starts with "x"'},
+            1,
+        ),
+    ],
+)
+def test_a_spec_says_which_chats_are_filled_in(changes: dict[str, str], shapes_learnt: int) -> None:
+    renderer = small_renderer(**changes)
+    assert learnt(renderer, message("user", "b"), message("assistant", "c")) == shapes_learnt
+    for content in ("x", "xy", " b", "b ", "</a>b", "a</a>", "X"):
+        both(lambda content=content: renderer.render([message("user", content)]))
+
+
+@pytest.mark.parametrize(
+    ("head", "shapes_learnt"),
+    [
+        ('"[H]${system.content}<|im_end|>"', 1),
+        ('"[H]${system.content | strip}<|im_end|>"', 1),
+        ('"[H]${system.content | capitalize}<|im_end|>"', 0),
+        (r'"[H]${system.content | remove:\"x\"}<|im_end|>"', 1),
+        ('[{when: system.content, then: "${system.content}<|im_end|>", else: "[H]"}]', 1),
+        ('{each: it in systems, do: "${it.content | capitalize}<|im_end|>"}', 0),
+    ],
+)
+def test_a_head_that_looks_into_the_system_message_is_not_filled_in(
+    head: str, shapes_learnt: int
+) -> None:
+    system = f"{{at: head, later: {'hoist' if 'systems' in head else repr('')}}}"
+    renderer = small_renderer(head=head, system=system)
+    assert learnt(renderer, message("system", "b"), message("user", "c")) == shapes_learnt
+    for content in ("x", " b", "b ", "B", "ax"):
+        chat = [message("system", content), message("user", "c")]
+        both(lambda chat=chat: renderer.render(chat))
+
+
+def test_contents_without_a_control_token_between_them_are_not_filled_in() -> None:
+    renderer = small_renderer(system='"[S]${content}"', user="${content}")
+    assert learnt(renderer, message("system", "a"), message("system", "b")) == 0
+    assert learnt(renderer, message("user", "a"), message("user", "b")) == 1
+
+
+def test_what_is_worked_out_later_is_that_of_the_messages_as_they_were() -> None:
+    renderer = formats.renderer("qwen3", vocabularies.backend("qwen3"))
+    chat = [message("user", "a"), message("assistant", "b")]
+    tokens, kept = renderer.render(chat), renderer.render(chat)
+    expected = told(kept)
+    chat[0]["content"], chat[1]["role"] = "changed", "user"
+    chat.append(message("user", "c"))
+    assert told(tokens) == expected
+
+
+def test_long_rows_and_messages_with_more_than_a_text_are_left_to_the_turn_methods() -> None:
+    renderer = small_renderer()
+    pair = [message("user", "a"), message("assistant", "b")]
+    assert learnt(renderer, *pair * 5) == 0
+    assert learnt(renderer, pair[0] | {"name": "n"}) == 0
+    assert learnt(renderer, pair[0], message("assistant", "")) == 0
+    assert learnt(renderer, *pair) == 1
+
+
+@pytest.mark.parametrize("engine", ["fast", "own", "tiktoken"])
+@pytest.mark.parametrize("vocabulary", ["qwen3", "deepseek-v3"])
+def test_every_engine_has_the_same_tokens(
+    engine: str, vocabulary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEMPLC_ENGINE", engine)
+    base = vocabularies.backend(vocabulary)
+    tokenizer = type(base).from_str(base.to_str())
+    renderer = formats.renderer(
+        {"qwen3": "qwen3", "deepseek-v3": "deepseekv3"}[vocabulary], tokenizer
+    )
+    for one, two in product(TEXTS, repeat=2):
+        chat = [message("user", one), message("assistant", two)]
+        tokens = both(lambda chat=chat: renderer.render(chat))
+        more = {"previous": tokens, "messages": chat[:1], "history": "as_sampled"}
+        both(lambda more=more: renderer.extend(**more))
