@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import pickle
 import subprocess
@@ -210,31 +209,6 @@ def test_codecs_change_over_when_there_is_enough_text(monkeypatch: pytest.Monkey
     assert codec.plain_counted("ad é ad", [4, 7]) == (codec.plain("ad é ad"), [4, 2])
     with pytest.raises(MessageError):
         codec.plain("a lone surrogate \ud800 behind more than a few letters")
-
-
-@pytest.mark.parametrize("name", ["qwen3", "llama3", "deepseek-v3", "gpt-oss"])
-def test_tokens_that_are_known_are_counted_without_being_made_again(name: str) -> None:
-    codec = codec_of(vocabularies.backend(name))
-    parts = [
-        "",
-        "user\n",
-        "\n\n",
-        "a",
-        "e\u0301",
-        "\u0301b",
-        "\u0327\u0301",
-        "é",
-        "你",
-        "  x ",
-        "\n",
-    ]
-    for row in itertools.product(parts, repeat=3):
-        ends = list(itertools.accumulate(map(len, row)))
-        text = "".join(row)
-        ids, counts = codec.plain_counted(text, ends)
-        # Others stand around them.
-        found = codec.counts(text, [0, 0, *ids, 0], range(2, 2 + len(ids)), ends)
-        assert found == counts, row
 
 
 def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ def test_what_is_worked_out_later_is_that_of_the_messages_as_they_were() -> None
 def test_long_rows_and_messages_with_more_than_a_text_are_left_to_the_turn_methods() -> None:
     renderer = small_renderer()
     pair = [message("user", "a"), message("assistant", "b")]
-    assert learnt(renderer, *pair * 5) == 0
+    assert learnt(renderer, *pair * (shapes.LONGEST // 2), pair[0]) == 0
     assert learnt(renderer, pair[0] | {"name": "n"}) == 0
     assert learnt(renderer, pair[0], message("assistant", "")) == 0
     assert learnt(renderer, *pair) == 1

@@ -20,18 +20,20 @@ def require_tokens(info: Info, codec: Codec) -> None:
         )
 
 
+def open_tokens(known: Mapping[str, Option], given: Collection[str]) -> dict[str, str]:
+    """The token options that the caller left open, each with the attribute of a codec that may know it."""
+    return {
+        name: f"{option.bind}_token"
+        for name, option in known.items()
+        if option.bind and name not in given
+    }
+
+
 def own_tokens(
-    codec: Codec,
-    known: Mapping[str, Option],
-    options: Mapping[str, Value],
-    given: Collection[str],
+    codec: Codec, open: Mapping[str, str], options: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """The token options that the caller left open and that the tokenizer has under another name."""
-    found: dict[str, Value] = {}
-    for name, option in known.items():
-        token = (
-            getattr(codec, f"{option.bind}_token") if option.bind and name not in given else None
-        )
-        if token is not None and token != options[name]:
-            found[name] = token
-    return found
+    """Those of them that the tokenizer has under another name."""
+    found = {name: getattr(codec, attribute) for name, attribute in open.items()}
+    return {
+        name: token for name, token in found.items() if token is not None and token != options[name]
+    }

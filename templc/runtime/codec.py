@@ -39,6 +39,11 @@ class Codec(Protocol):
     @property
     def digest(self) -> str: ...
 
+    @property
+    def bytewise(self) -> bool:
+        """Whether equal ids are known to stand for equal bytes of a text."""
+        ...
+
     def engine(self) -> str:
         """What encodes text, in words; where that is no fast engine, also why."""
         ...
@@ -69,18 +74,6 @@ class Codec(Protocol):
 
         ends: where the stretches end, in order, the last at the end of the text.
         """
-        ...
-
-    def counts(
-        self,
-        text: str,
-        ids: Sequence[int],
-        own: range,
-        ends: Sequence[int],
-        *,
-        at_start: bool = True,
-    ) -> list[int]:
-        """What `plain_counted` counts, where ids number `own` are those that `plain` gave for the text."""
         ...
 
     def control(self, text: str) -> list[int]:

@@ -82,20 +82,6 @@ class TokenizersCodec:
         ids, starts = self._slow_starts(text, at_start)
         return ids, counted(starts, ends)
 
-    def counts(
-        self,
-        text: str,
-        ids: Sequence[int],
-        own: range,
-        ends: Sequence[int],
-        *,
-        at_start: bool = True,
-    ) -> list[int]:
-        fast = self._haste.ready
-        if fast is not None and (found := fast.counts(text, ids, own, ends)) is not None:
-            return found
-        return counted(self._slow_starts(text, at_start)[1], ends)
-
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         fast = self._fast(text)
         if fast is not None and (found := fast.starts(text)) is not None:
@@ -139,6 +125,10 @@ class TokenizersCodec:
     @cached_property
     def digest(self) -> str:
         return hashlib.sha256(self._whole.to_str().encode()).hexdigest()
+
+    @property
+    def bytewise(self) -> bool:
+        return self._haste.ready is not None
 
     def engine(self) -> str:
         return self._haste.words()

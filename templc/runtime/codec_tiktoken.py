@@ -56,17 +56,6 @@ class TiktokenCodec:
         ids, starts = self.plain_starts(text)
         return ids, counted(starts, ends)
 
-    def counts(
-        self,
-        text: str,
-        ids: Sequence[int],
-        own: range,
-        ends: Sequence[int],
-        *,
-        at_start: bool = True,
-    ) -> list[int]:
-        return counted(self._starts(ids[own.start : own.stop], text), ends)
-
     def control(self, text: str) -> list[int]:
         return self._encoded(text, lambda text: self._encoding.encode(text, allowed_special="all"))
 
@@ -83,6 +72,10 @@ class TiktokenCodec:
         except (KeyError, OverflowError):
             raise TokenizerError(f"{self.name} has no token {token_id}") from None
         return found
+
+    @property
+    def bytewise(self) -> bool:
+        return True
 
     def engine(self) -> str:
         return "tiktoken, as given"
@@ -112,7 +105,7 @@ class TiktokenCodec:
                 help="it cannot split very long runs of one kind of character; use another tokenizer",
             ) from error
 
-    def _starts(self, ids: Sequence[int], text: str) -> list[int]:
+    def _starts(self, ids: list[int], text: str) -> list[int]:
         starts: list[int] = []
         count = 0
         for token in map(self._encoding.decode_single_token_bytes, ids):

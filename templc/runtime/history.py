@@ -20,14 +20,14 @@ from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
-    from templc.runtime.skeleton import Frames
+    from templc.runtime.skeleton import Frames, Skeleton
 
 
 @dataclass(slots=True, eq=False)
 class Node:
     """One written message; `known` maps a future that it might see to the first message that this would change.
 
-    text: what it was written as, once somebody has asked.
+    text: what it was written as, once somebody has asked. skeleton: what was filled in for it, where that is known.
     """
 
     message: Message
@@ -37,6 +37,7 @@ class Node:
     parent: Node | None
     known: dict[Any, Node | None] | None = None
     text: str | None = None
+    skeleton: Skeleton | None = None
 
 
 class Sampled:
@@ -203,12 +204,8 @@ def _differs(
 ) -> bool:
     if node.message.role not in renderer.reads_future:
         return False
-    if frames is not None:
-        out = Writer(state.tools, state.lead)
-        before = frames.turn(renderer, out, node.index, node.message, node.past, node.seen)
-        now = frames.turn(renderer, out, node.index, node.message, node.past, future)
-        if before is not None and now is not None:
-            return before.text != now.text
+    if frames is not None and frames.alike(renderer, state, node, future):
+        return False
     if node.text is None:
         node.text = text_of(emission(renderer, state, node, node.seen))
     return text_of(emission(renderer, state, node, future)) != node.text

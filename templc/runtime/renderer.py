@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 from templc.runtime import fold, signature
-from templc.runtime.binding import own_tokens, require_tokens
+from templc.runtime.binding import open_tokens, own_tokens, require_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
 from templc.runtime.encode import ContentSpecials as ContentSpecials
@@ -107,9 +107,10 @@ class Renderer:
             self.info.name, self.known_options, options, as_template=self.as_template
         )
         self._given = frozenset(options)
+        self._open = open_tokens(self.known_options, options)
         self._warned = False
         self._checked: Codec | None = None
-        self._bound: tuple[Codec, Renderer] | None = None
+        self._bound: tuple[Codec, Renderer | None] | None = None
         self._fingerprint = ""
         self._set(self.options)
         self.rules = self.rules.under(self.options)
@@ -366,17 +367,17 @@ class Renderer:
 
     def bound(self, codec: Codec) -> Renderer:
         """This renderer with its token options bound to the tokenizer's own bos and eos tokens."""
-        own = own_tokens(codec, self.known_options, self.options, self._given)
-        if not own:
+        if not self._open:
             return self
         known = self._bound
         if known is None or known[0] is not codec:
-            found = copy.copy(self)
-            found.options, found._fingerprint = {**self.options, **own}, ""
-            found.frames = found._bound = None
-            found._set(own)
+            own = own_tokens(codec, self._open, self.options)
+            found = copy.copy(self) if own else None  # without frames, as `__getstate__` has it
+            if found is not None:
+                found.options, found._fingerprint = {**self.options, **own}, ""
+                found._set(own)
             known = self._bound = codec, found
-        return known[1]
+        return known[1] or self
 
     def stop_token_ids(self, tokenizer: object | None = None) -> list[int]:
         """The ids that end sampling, in the order of the spec."""

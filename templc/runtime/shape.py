@@ -7,8 +7,6 @@ Shape.of(pieces, marks, cares, codec, 0, at_start=True).filled(["hi", "hello"], 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from itertools import accumulate
 from typing import NamedTuple
 
 from templc.runtime.codec import Codec
@@ -16,10 +14,13 @@ from templc.runtime.columns import Run
 from templc.runtime.encode import spans_of
 from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece, text_of
-from templc.runtime.rows import Encoded, Row, Waiting, merged, row_of, write_texts
+from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
+from templc.runtime.slot import Parts, Slot, slot_of
 from templc.runtime.tokens import Span, Tokens
 
 _extend = list.extend
+# As `Fill(...)`, in a third of the time.
+_new = tuple.__new__
 
 
 class Care(NamedTuple):
@@ -38,24 +39,20 @@ class Care(NamedTuple):
         return content[0] == self.guard or self.turn.looks(content)
 
 
-class Slot(NamedTuple):
-    """The place of one content, and what follows up to the next one.
-
-    before, after: the text that is encoded together with it. ids, runs: what follows. parts: the stretches of the text
-    before, in and after it, each with the size of its text; where the content is in it, `~size` without the content.
-    """
-
-    before: str
-    after: str
-    ids: list[int]
-    runs: list[Run]
-    parts: list[Run]
-
-
 class Shape:
     """Ids, and slots for contents. start: the number of the first message. at_start: nothing comes before it."""
 
-    __slots__ = ("_at_start", "_cares", "_groups", "_holes", "_runs", "_slots", "_start", "ids")
+    __slots__ = (
+        "_cares",
+        "_groups",
+        "_holes",
+        "_start",
+        "at_start",
+        "ids",
+        "runs",
+        "slots",
+        "texts",
+    )
 
     def __init__(
         self,
@@ -68,17 +65,19 @@ class Shape:
         at_start: bool,
     ) -> None:
         self._groups, self._holes = groups, holes
+        self.texts = [text_of(group) for group in groups]
         self._cares = [(at, care) for at, care in enumerate(cares) if care.needed]
-        self._start, self._at_start = start, at_start
+        self._start, self.at_start = start, at_start
         first, waiting = _begun(rows[0], codec, at_start)
-        self.ids, self._runs = first.ids, first.runs
-        self._slots: list[Slot] = []
+        self.ids, self.runs = first.ids, first.runs
+        self.slots: list[Slot] = []
         for hole, row in zip(holes, rows[1:], strict=True):
             behind = Encoded()
             behind.add(row.inner)
             if row is rows[-1] and row.tail:
                 write_texts(row.tail, codec, False, behind)
-            self._slots.append(_slot(waiting, hole, row.lead, behind))
+            alone = at_start and not (self.ids or self.slots)
+            self.slots.append(slot_of(waiting, hole, row.lead, behind, codec, alone))
             waiting = row.tail
 
     @classmethod
@@ -122,59 +121,95 @@ class Shape:
                 return None
         tokens = Tokens.__new__(Tokens)
         _extend(tokens, self.ids)
-        first = self._at_start and not self.ids
-        sizes: list[int] = []
-        for content, (before, after, ids, _, _) in zip(contents, self._slots, strict=True):
+        first = self.at_start and not self.ids
+        known: list[int | list[int]] = []
+        for content, (before, after, _, parts, ids, _) in zip(contents, self.slots, strict=True):
             text = before + content + after if before or after else content
-            found = codec.plain(text, at_start=first)
+            if parts is None or codec.bytewise:
+                found = codec.plain(text, at_start=first)
+                known.append(len(found))
+            else:
+                found, counts = codec.plain_counted(text, parts.ends(content), at_start=first)
+                known.append(counts)
             first = False
-            sizes.append(len(found))
             _extend(tokens, found)
             _extend(tokens, ids)
-        by = start - self._start
-        return tokens.complete(
-            partial(self._counted, contents, sizes, by, codec),
-            text=partial(self._text, contents),
-            spans=partial(self._spans, contents, by, codec),
-        )
+        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec))
+        return tokens.complete(fill.runs, text=fill.text, spans=fill.spans)
 
-    # what is worked out when somebody asks
-
-    def _counted(
-        self, contents: Sequence[str], sizes: Sequence[int], by: int, codec: Codec, ids: list[int]
-    ) -> list[Run]:
-        """What is known of the ids; `sizes`: how many there are of each slot."""
-        found = _moved(self._runs, by)
-        at = len(self.ids)
-        for content, size, slot in zip(contents, sizes, self._slots, strict=True):
-            counts = [size]
-            if len(slot.parts) > 1:
-                ends = accumulate(n if n >= 0 else len(content) + ~n for n, *_ in slot.parts)
-                text, own = slot.before + content + slot.after, range(at, at + size)
-                first = self._at_start and not at
-                counts = codec.counts(text, ids, own, list(ends), at_start=first)
-            found += _moved(
-                ((n, *part[1:]) for n, part in zip(counts, slot.parts, strict=True)), by
-            )
-            found += _moved(slot.runs, by)
-            at += size + len(slot.ids)
-        return found
-
-    def _text(self, contents: Sequence[str]) -> str:
-        return text_of(self._pieces(contents, 0))
-
-    def _spans(self, contents: Sequence[str], by: int, codec: Codec) -> list[Span]:
-        pieces = self._pieces(contents, by)
-        return spans_of(pieces, text_of(pieces), codec, self._at_start)
-
-    def _pieces(self, contents: Sequence[str], by: int) -> list[Piece]:
+    def pieces(self, contents: Sequence[str]) -> list[Piece]:
+        """What the turn methods write with these contents."""
         found = list(self._groups[0])
         for content, hole, group in zip(contents, self._holes, self._groups[1:], strict=True):
             found += (hole._replace(text=content), *group)
-        return [
+        return found
+
+
+class Fill(NamedTuple):
+    """Contents in a shape: what is worked out when somebody asks.
+
+    known: how many ids each slot has, or each part of it. by: how much higher the numbers of messages are.
+    """
+
+    shape: Shape
+    contents: Sequence[str]
+    known: Sequence[int | list[int]]
+    by: int
+    codec: Codec
+
+    def runs(self, ids: list[int]) -> list[Run]:
+        """What is known of the ids."""
+        shape, _, _, by, _ = self
+        runs = [*shape.runs]
+        at = len(shape.ids)
+        for content, found, slot in zip(self.contents, self.known, shape.slots, strict=True):
+            _, _, (_, message, sampled, weight), parts, behind, following = slot
+            if parts is None:
+                runs.append((found, message, sampled, weight))  # type: ignore[arg-type]
+                at += found  # type: ignore[operator]
+            else:
+                counts = self._counts(found, content, slot, parts, ids, at)
+                for count, (_, message, sampled, weight) in zip(counts, parts.runs, strict=True):
+                    runs.append((count, message, sampled, weight))
+                    at += count
+            runs += following
+            at += len(behind)
+        if not by:
+            return runs
+        return [(n, at + by if at >= 0 else at, done, weight) for n, at, done, weight in runs]
+
+    def _counts(
+        self,
+        found: int | list[int],
+        content: str,
+        slot: Slot,
+        parts: Parts,
+        ids: list[int],
+        at: int,
+    ) -> list[int]:
+        """How many ids each part of a slot has, whose ids begin at `at`."""
+        if isinstance(found, list):
+            return found
+        counts = parts.counted(ids, at, at + found)
+        if counts is not None:
+            return counts
+        text, first = slot.before + content + slot.after, self.shape.at_start and not at
+        return self.codec.plain_counted(text, parts.ends(content), at_start=first)[1]
+
+    def text(self) -> str:
+        """All of it."""
+        first, *others = self.shape.texts
+        pairs = zip(self.contents, others, strict=True)
+        return first + "".join([text for pair in pairs for text in pair])
+
+    def spans(self) -> list[Span]:
+        """The spans of the ids."""
+        by = self.by
+        pieces = [
             piece._replace(message=piece.message + by) if piece.message >= 0 else piece
-            for piece in found
+            for piece in self.shape.pieces(self.contents)
         ]
+        return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
 
 
 def _begun(row: Row, codec: Codec, at_start: bool) -> tuple[Encoded, Sequence[Waiting]]:
@@ -186,23 +221,3 @@ def _begun(row: Row, codec: Codec, at_start: bool) -> tuple[Encoded, Sequence[Wa
         write_texts(row.lead, codec, at_start, first)
     first.add(row.inner)
     return first, row.tail
-
-
-def _slot(
-    before: Sequence[Waiting], hole: Piece, after: Sequence[Waiting], behind: Encoded
-) -> Slot:
-    mark = hole.message, hole.sampled, hole.weight, hole.text
-    parts: list[Run] = []
-    for message, sampled, weight, text in merged([*before, mark, *after]):
-        size = ~(len(text) - 1) if hole.text in text else len(text)
-        parts.append((size, message, sampled, weight))
-    around = ["".join(text for *_, text in waiting) for waiting in (before, after)]
-    return Slot(around[0], around[1], behind.ids, behind.runs, parts)
-
-
-def _moved(runs: Iterable[Run], by: int) -> list[Run]:
-    """The runs with their messages counted on."""
-    return [
-        (size, message + by if message >= 0 else message, sampled, weight)
-        for size, message, sampled, weight in runs
-    ]

@@ -18,7 +18,7 @@ from templc.runtime.history import Node, State, first_change
 from templc.runtime.messages import bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
 from templc.runtime.shape import Care, Shape
-from templc.runtime.skeleton import Filled, Frames, Item, frames_of, keep, unfilled
+from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
 from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS
 from templc.runtime.tokens import Tokens
@@ -28,8 +28,9 @@ from templc.runtime.writer import Writer
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
-LONGEST = 8
+LONGEST = 16
 """Longer rows of roles are too many to be worth remembering."""
+_MOST = 512
 _MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
 _new = tuple.__new__
 _UNKNOWN: Any = object()
@@ -48,11 +49,15 @@ class Written(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A shape, with what its messages are to others, as in `Written`. tied: its first token is a control token."""
+    """A shape, with what its messages are to others.
+
+    turns: role, past, future and skeleton of each. past: after the last one. joint: as in `Written`. tied: its first
+    token is a control token.
+    """
 
     shape: Shape
-    pasts: Sequence[Any]
-    seen: Sequence[Any]
+    turns: list[tuple[str, Any, Any, Skeleton | None]]
+    past: Any
     joint: Any
     tied: bool
 
@@ -125,10 +130,10 @@ def rendered(
     known = shapes.known.get((roles, prompt), _UNKNOWN)
     if known is _UNKNOWN:
         made = _fresh(renderer, frames, codec, roles, prompt)
-        known = keep(shapes.known, (roles, prompt), made)
+        known = keep(shapes.known, (roles, prompt), made, _MOST)
     tokens = _filled(known, contents, codec, 0)
     if tokens is not None:
-        tokens.state = partial(_written, renderer, known, roles, contents, prompt)
+        tokens.state = partial(_written, renderer, known, contents, prompt)
     return tokens
 
 
@@ -160,7 +165,7 @@ def extended(
     known = shapes.known.get(key, _UNKNOWN)
     if known is _UNKNOWN:
         made = _behind(renderer, frames, previous, state, roles, codec, prompt, learn)
-        known = keep(shapes.known, key, made)
+        known = keep(shapes.known, key, made, _MOST)
     if known is None or not (known.tied or previous[-1] in codec.controls.ids):
         return None
     parent = node.parent
@@ -170,7 +175,7 @@ def extended(
             return None
     tokens = _filled(known, contents, codec, node.index + 1)
     if tokens is not None:
-        tokens.state = _after(renderer, state, known, roles, contents, prompt)
+        tokens.state = _after(renderer, state, known, contents, prompt)
         if state.unchecked is not None:
             tokens.notes_of_state()
     return tokens
@@ -191,30 +196,30 @@ def _after(
     renderer: Renderer,
     state: State,
     known: Known,
-    roles: Sequence[str],
     contents: Sequence[str],
     prompt: bool,
 ) -> State:
+    """The state behind messages with these contents."""
     node = state.node
     number = 0 if node is None else node.index + 1
-    for role, content, past, seen in zip(roles, contents, known.pasts, known.seen, strict=False):
-        node = Node(bare_message(role, content), number, past, seen, node)
+    for content, (role, past, seen, skeleton) in zip(contents, known.turns, strict=True):
+        node = Node(bare_message(role, content), number, past, seen, node, None, None, skeleton)
         number += 1
     waiting = state.waiting
     if renderer.rules.parts_alone:
-        waiting = waiting.beside(roles[-1])
+        waiting = waiting.beside(known.turns[-1][0])
     fixed = state.renderer, state.tools, state.lead
-    now = node, known.pasts[-1], state.calls, waiting, prompt
+    now = node, known.past, state.calls, waiting, prompt
     return _new(State, (*fixed, *now, (), "", state.apart, state.unchecked))
 
 
-def _written(
-    renderer: Renderer, known: Known, roles: Sequence[str], contents: Sequence[str], prompt: bool
-) -> State:
-    lead = bare_message(roles[0], contents[0]) if roles[0] == "system" else None
+def _written(renderer: Renderer, known: Known, contents: Sequence[str], prompt: bool) -> State:
+    """The same where there is nothing before."""
+    first = known.turns[0][0]
+    lead = bare_message(first, contents[0]) if first == "system" else None
     past = renderer.past_type()
     before = State(renderer.fingerprint(), None, lead, None, past, 0, Waiting(), False)
-    return _after(renderer, before, known, roles, contents, prompt)
+    return _after(renderer, before, known, contents, prompt)
 
 
 # how shapes are learnt
@@ -234,7 +239,7 @@ def _fresh(
     cares = _cares(renderer, frames, Writer(None, lead), items, roles, 0)
     if cares is None:
         return None
-    return _known(Written(items, turns.pasts, seen, None), cares, codec, 0)
+    return _known(Written(items, turns.pasts, seen, None), roles, cares, codec, 0)
 
 
 def _behind(
@@ -259,20 +264,25 @@ def _behind(
     cares = written and _cares(renderer, frames, out, written.items, roles, start)
     if written is None or cares is None:
         return None
-    return _known(written, cares, codec, start)
+    return _known(written, roles, cares, codec, start)
 
 
 def _marked(roles: Sequence[str]) -> list[dict[str, str]]:
     return [{"role": role, "content": mark} for role, mark in zip(roles, _MARKS, strict=False)]
 
 
-def _known(written: Written, cares: Sequence[Care], codec: Codec, start: int) -> Known | None:
+def _known(
+    written: Written, roles: Sequence[str], cares: Sequence[Care], codec: Codec, start: int
+) -> Known | None:
     pieces, marks = unfilled(written.items), _MARKS[: len(cares)]
     shape = Shape.of(pieces, marks, cares, codec, start, at_start=not start)
     if shape is None:
         return None
     tied = bool(shape.ids) and shape.ids[0] in codec.controls.ids
-    return Known(shape, written.pasts, written.seen, written.joint, tied)
+    filled = {one.message: one.skeleton for one in written.items if isinstance(one, Filled)}
+    skeletons = [filled.get(number) for number in range(start, start + len(roles))]
+    turns = list(zip(roles, written.pasts, written.seen, skeletons, strict=False))
+    return Known(shape, turns, written.pasts[-1], written.joint, tied)
 
 
 def _cares(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from templc.runtime import fold
 from templc.runtime.ending import write_pending
-from templc.runtime.history import Node
+from templc.runtime.history import Node, State
 from templc.runtime.messages import Message
 from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece, text_of
@@ -58,6 +58,13 @@ class Skeleton:
         self.opening, self.closing = text_of(before), text_of(behind)
         self.guard, self.at_start = guard, at_start
         self.rows: dict[Skeleton, Row] = {}
+
+    def like(self, other: Skeleton | None) -> bool:
+        """Whether the other one writes the same."""
+        if other is None:
+            return False
+        mine = (self.before, self.hole, self.behind, self.guard, self.at_start)
+        return mine == (other.before, other.hole, other.behind, other.guard, other.at_start)
 
 
 class Filled(NamedTuple):
@@ -127,7 +134,11 @@ class Frames:
 
     def usable(self, out: Writer) -> dict[str, Opaque]:
         """The opaque turns, by role, that read nothing of the tools and system messages of this conversation."""
-        there = (out.tools_given, out.lead is not None, bool(out.systems))
+        return self._without(out.tools_given, out.lead is not None, bool(out.systems))
+
+    def _without(self, tools: bool, lead: bool, systems: bool) -> dict[str, Opaque]:
+        """The opaque turns that read nothing of what there is."""
+        there = (tools, lead, systems)
         found = self._usable.get(there)
         if found is None:
             given = {
@@ -137,20 +148,18 @@ class Frames:
             self._usable[there] = found
         return found
 
-    def turn(
-        self,
-        renderer: Renderer,
-        out: Writer,
-        number: int,
-        message: Message,
-        past: Any,
-        future: Any,
-    ) -> Filled | None:
-        """The turn of a message; None where its method has to write it. out: what is fixed."""
-        turn = self.usable(out).get(message.role)
-        if turn is None:
-            return None
-        return self.filled(renderer, turn, number, message, past, future)
+    def alike(self, renderer: Renderer, state: State, node: Node, future: Any) -> bool:
+        """Whether the turn of a message that sees another future is surely the same."""
+        message, past, known = node.message, node.past, node.skeleton
+        if known is None:
+            there = state.tools is not None, state.lead is not None, False
+            turn = self._without(*there).get(message.role)
+            args = node.index, message, past, node.seen
+            filled = None if turn is None else self.filled(renderer, turn, *args)
+            if filled is None:
+                return False
+            known = node.skeleton = filled.skeleton
+        return known is self.skeleton(renderer, message, past, future)
 
     def filled(
         self,
@@ -161,7 +170,7 @@ class Frames:
         past: Any,
         future: Any,
     ) -> Filled | None:
-        """The same, where the role of the message has this usable turn."""
+        """The turn of a message, where its role has this usable turn; None where its method has to write it."""
         role, content = message.role, message.content
         if not number and role == "system" and renderer.info.leading:
             return None  # the head writes a system message that stands first
@@ -169,17 +178,27 @@ class Frames:
             return None
         if message.train is not None or message.media is not None:
             return None
-        key = (role, past, future) if role in renderer.reads_future else (role, past)
-        try:
-            skeleton = self._known[key]
-        except KeyError:
-            skeleton = keep(self._known, key, _learnt(renderer, message, past, future))
+        skeleton = self.skeleton(renderer, message, past, future)
         first = content[0]
         if skeleton is None or first == skeleton.guard:
             return None
         if (turn.strips or turn.sought) and turn.looks(content):
             return None
         return _new(Filled, (skeleton, number, content))
+
+    def skeleton(
+        self, renderer: Renderer, message: Message, past: Any, future: Any
+    ) -> Skeleton | None:
+        """Of a message of this role, where its turn can be filled in; the same one where as much is written."""
+        role = message.role
+        key = (role, past, future) if role in renderer.reads_future else (role, past)
+        try:
+            return self._known[key]
+        except KeyError:
+            found = _learnt(renderer, message, past, future)
+            like = (one for one in [*self._known.values()] if one is not None and one.like(found))
+            found = next(like, found)
+            return keep(self._known, key, found)
 
     def head(self, renderer: Renderer, out: Writer) -> Filled:
         """What stands before the first message, where it reads nothing of this conversation."""
@@ -237,9 +256,9 @@ class Frames:
         return _new(Filled, (skeleton, -1, ""))
 
 
-def keep(known: dict[Key, Made], key: Key, made: Made) -> Made:
-    """What was made, remembered."""
-    if len(known) >= _MOST:
+def keep(known: dict[Key, Made], key: Key, made: Made, most: int = _MOST) -> Made:
+    """What was made, remembered with at most so many others."""
+    if len(known) >= most:
         known.clear()
     known[key] = made
     return made

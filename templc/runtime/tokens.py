@@ -18,6 +18,7 @@ from templc.runtime.columns import Columns, Run, joined
 Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
 NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
+TextSource: TypeAlias = "str | Callable[[], str]"
 ColumnSource: TypeAlias = "Columns | list[Run] | Callable[[list[int]], list[Run]]"
 """A function is given the ids: one that knew them itself would be a circle."""
 
@@ -49,7 +50,7 @@ class Tokens(list[int]):
     __slots__ = ("_columns", "_notes", "_spans", "_state", "_text")
 
     _columns: ColumnSource
-    _text: str | Callable[[], str]
+    _text: TextSource
     _state: object | None
     _notes: tuple[NoteSource, ...] | None
     # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
@@ -83,7 +84,7 @@ class Tokens(list[int]):
         ids: Iterable[int],
         columns: Columns | list[Run],
         *,
-        text: str = "",
+        text: TextSource = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
@@ -96,7 +97,7 @@ class Tokens(list[int]):
         self,
         columns: ColumnSource,
         *,
-        text: str | Callable[[], str] = "",
+        text: TextSource = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
@@ -108,21 +109,24 @@ class Tokens(list[int]):
     @property
     def text(self) -> str:
         """The rendered text that the ids stand for."""
-        if not isinstance(self._text, str):
-            self._text = self._text()
-        return self._text
+        found = self._text
+        if callable(found):
+            found = self._text = found()
+        return found
 
     def _known_columns(self) -> Columns | list[Run]:
         found = self._columns
-        if not isinstance(found, Columns | list):
+        if callable(found):
             found = self._columns = found(self)
         return found
 
     def _lists(self) -> Columns:
-        found = self._known_columns()
-        if not isinstance(found, Columns):
-            found = self._columns = Columns(found)
-        return found
+        found = self._columns
+        if type(found) is Columns:
+            return found
+        known = self._known_columns()
+        made = self._columns = known if isinstance(known, Columns) else Columns(known)
+        return made
 
     def _fitting(self, column: list[Other]) -> list[Other]:
         if len(column) != len(self):
@@ -246,7 +250,7 @@ class Tokens(list[int]):
         made = cls.of(
             parts[0],
             joined([part._known_columns() for part in parts]),
-            text="".join([part.text for part in parts]),
+            text=partial(_joined_text, [part._text for part in parts]),
             spans=tuple(spans),
             state=last._state,
         )
@@ -284,6 +288,10 @@ class Tokens(list[int]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __imul__ = _refuse
+
+
+def _joined_text(parts: Sequence[TextSource]) -> str:
+    return "".join([part() if callable(part) else part for part in parts])
 
 
 def _known(part: SpanSource | list[Span]) -> list[Span]:

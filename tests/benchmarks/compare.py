@@ -1,9 +1,9 @@
 """Speed beside the alternatives: `python -m tests.benchmarks.compare [FORMAT ...]` (extra `bench`).
 
-Owns one table. TEMPLC_ENGINE=tiktoken compares the second engine in place of the first one. The scale is what
-`tokenizers` takes to encode the finished text: 1.0. Every number is the median over pairs measured one after the other
-in the same run, so that a busy machine slows both. "-" where a program has no such format, does not accept the
-conversation, or is not installed.
+Owns one table, of conversations to ids and weights, and one of what was aimed at. TEMPLC_ENGINE=tiktoken compares the
+second engine in place of the first one. The scale is what `tokenizers` takes to encode the finished text: 1.0. Every
+number is the median over pairs measured one after the other in the same run, so that a busy machine slows both. "-"
+where a program has no such format, does not accept the conversation, or is not installed.
 """
 
 from __future__ import annotations
@@ -134,13 +134,20 @@ def _cookbook(family: Family, hf: Any, messages: list[dict[str, Any]]) -> Work:
     return lambda: renderer.build_supervised_example(messages, train_on_what=everything)
 
 
+def whole(renderer: Any, messages: list[dict[str, Any]]) -> None:
+    """Ids and weights of a conversation."""
+    _ = renderer.render(messages, add_generation_prompt=False).weights
+
+
 def grown(renderer: Any, messages: list[dict[str, Any]]) -> None:
-    """The conversation as rollouts have it: two messages at a time."""
+    """The same as rollouts have it: two messages at a time."""
     tokens = renderer.render(messages[:1], add_generation_prompt=False)
+    _ = tokens.weights
     for at in range(1, len(messages), 2):
         tokens = renderer.extend(
             tokens, messages[at : at + 2], add_generation_prompt=False, history="as_sampled"
         )
+        _ = tokens.weights
 
 
 def again(hf: Any, messages: list[dict[str, Any]]) -> None:
@@ -173,7 +180,7 @@ def rows(family: Family) -> list[tuple[str, dict[str, float]]]:
             own.encode(text, add_special_tokens=False)
 
         works: dict[str, Work] = {
-            "templc": lambda m=messages: renderer.render(m, add_generation_prompt=False),  # type: ignore[misc]
+            "templc": lambda m=messages: whole(renderer, m),  # type: ignore[misc]
             "bare engine": lambda t=text: codec.plain(t),  # type: ignore[misc]
             **others(family, messages),
         }
@@ -217,23 +224,91 @@ def _parsing(family: Family, renderer: Any, own: Any) -> list[tuple[str, dict[st
     return [("parsing an answer", {name: ratio(scale, work) for name, work in works.items()})]
 
 
+def aims(family: Family) -> list[tuple[str, str, str]]:
+    """What was aimed at, what was measured, and what was wanted; each in pairs of its own."""
+    own = vocabularies.backend(family.vocabulary)
+    renderer = templc.get_renderer(family.format, own)
+    chats = {
+        "64 turns": conversation(64, 75),
+        "long messages": conversation(4, 2500),
+        "2 messages": conversation(1, 9),
+    }
+    turns, long = chats["64 turns"], chats["long messages"]
+    text = renderer.render(turns, add_generation_prompt=False).text
+    scale = ratio(
+        lambda: own.encode(text, add_special_tokens=False), lambda: whole(renderer, turns)
+    )
+    steps = ratio(lambda: whole(renderer, turns), lambda: grown(renderer, turns))
+    overhead = _overhead(renderer, own, long)
+    return [
+        ("64 turns on the scale", f"{scale:.3f}", "0.25 at most"),
+        ("64 turns one by one, over all at once", f"{steps:.2f}", "1.3 at most"),
+        ("long messages, ids, over the bare engine", f"{overhead:.2f}", "1.15 at most"),
+        *_ahead(family, renderer, turns, chats["2 messages"]),
+    ]
+
+
+def _ahead(
+    family: Family, renderer: Any, long: list[dict[str, Any]], short: list[dict[str, Any]]
+) -> list[tuple[str, str, str]]:
+    """How many times faster a chat of two messages is than in each of the other programs, beside a long one."""
+    found = []
+    programs = [others(family, chat) for chat in (short, long)]
+    for name in programs[0]:
+        times = [
+            ratio(lambda chat=chat: whole(renderer, chat), works[name])  # type: ignore[misc]
+            for chat, works in zip((short, long), programs, strict=True)
+        ]
+        aim = f"64 turns: {times[1]:.1f}"
+        found.append((f"2 messages, times ahead of {name}", f"{times[0]:.1f}", aim))
+    return found
+
+
+def _overhead(renderer: Any, own: Any, messages: list[dict[str, Any]]) -> float:
+    """The time of a render over that of encoding its text.
+
+    Both are given texts that nobody has used before: Python keeps the UTF-8 form of a text once it was made, which an
+    engine that is asked again and again for the same one would get for nothing.
+    """
+    codec = codec_of(own)
+    text = renderer.render(messages, add_generation_prompt=False).text
+    found = []
+    for _ in range(4 * ROUNDS):
+        other = _anew(text)
+        chat = [{**message, "content": _anew(message["content"])} for message in messages]
+        bare = seconds(lambda other=other: codec.plain(other), 1)  # type: ignore[misc]
+        render = seconds(
+            lambda chat=chat: renderer.render(chat, add_generation_prompt=False),  # type: ignore[misc]
+            1,
+        )
+        found.append(render / bare)
+    return statistics.median(found)
+
+
+def _anew(text: str) -> str:
+    """An equal text that is not the same object."""
+    return text[:1] + text[1:]
+
+
 COLUMNS = ("templc", "bare engine", "transformers", "renderers", "tinker-cookbook")
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     logging.disable(logging.WARNING)  # the other programs warn at every call
+    wanted = [family for family in FAMILIES if family.format in (sys.argv[1:] or family.format)]
     print(f"{'':12}{'':26}" + "".join(f"{name:>16}" for name in COLUMNS))
-    wanted = sys.argv[1:]
-    for family in FAMILIES:
-        if wanted and family.format not in wanted:
-            continue
+    for family in wanted:
         for kind, found in rows(family):
             cells = (f"{found[name]:.3f}" if name in found else "-" for name in COLUMNS)
             print(
                 f"{family.format:12}{kind:26}" + "".join(f"{cell:>16}" for cell in cells),
                 flush=True,
             )
+    print()
+    for family in wanted:
+        for what, measured, aim in aims(family):
+            print(f"{family.format:12}{what:42}{measured:>8}   {aim}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn
 
@@ -76,46 +76,18 @@ class FastEngine:
         except BaseException as error:
             _gave_up(error)
             return None
-        counts = self._counted(text, ids, zip([0, *ends], ends[:-1], strict=False))
-        return ids, [*counts, len(ids) - sum(counts)]
-
-    def counts(
-        self, text: str, ids: Sequence[int], own: range, ends: Sequence[int]
-    ) -> list[int] | None:
-        """As `counted`, where ids number `own` are known to be the text's: only what stands around the longest stretch
-        is read.
-        """
-        starts = [0, *ends[:-1]]
-        stretches = list(zip(starts, ends, strict=True))
-        longest = max(range(len(ends)), key=lambda at: ends[at] - starts[at])
-        if self._compose is not None and not _stays(text, *stretches[longest]):
-            return None
-        take = ids.__getitem__
-        before = self._counted(text, map(take, own), stretches[:longest])
-        last = map(take, reversed(own))
-        behind = self._counted(text, last, stretches[:longest:-1], backwards=True)[::-1]
-        return [*before, len(own) - sum(before) - sum(behind), *behind]
-
-    def _counted(
-        self,
-        text: str,
-        ids: Iterable[int],
-        stretches: Iterable[tuple[int, int]],
-        *,
-        backwards: bool = False,
-    ) -> list[int]:
-        """How many of the ids start in each stretch, beginning at one end of the text."""
         counts: list[int] = []
-        sizes = map(self._sizes.__getitem__, ids)
-        size = next(sizes, 0)
-        done = at = 0
-        for start, end in stretches:
-            done += len(text[start:end].encode())
-            count = 0
-            while size and (at + size <= done if backwards else at < done):
-                at, size, count = at + size, next(sizes, 0), count + 1
-            counts.append(count)
-        return counts
+        sizes = self._sizes
+        at = done = token = start = 0
+        for end in ends[:-1]:
+            done += end - start if plain else len(text[start:end].encode())
+            start, first = end, token
+            while at < done and token < len(ids):
+                at += sizes[ids[token]]
+                token += 1
+            counts.append(token - first)
+        counts.append(len(ids) - token)
+        return ids, counts
 
     def starts(self, text: str) -> tuple[list[int], list[int]] | None:
         """The ids, and for each the offset of the character that it starts with or in."""
@@ -140,18 +112,6 @@ class FastEngine:
         if low.search(text):
             return False
         return not (_ASTRAL.search(text) and high.search(text))
-
-
-def _stays(text: str, start: int, end: int) -> bool:
-    """Whether composing the text cannot change what stands before `start` and behind `end`."""
-    before, behind = text[:start], text[end:]
-    if not (before.isascii() and behind.isascii()):
-        return False
-    first = text[start : start + 1]
-    # An ASCII character composes with what follows, but with nothing beyond a starter, and never with what is before.
-    return not (before and first) or (
-        unicodedata.combining(first) == 0 and unicodedata.is_normalized("NFC", before[-1] + first)
-    )
 
 
 def _gave_up(error: BaseException) -> None:
