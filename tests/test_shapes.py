@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import templc
-from templc.runtime import shapes
+from templc.runtime import shapes, supervised
 from templc.runtime.history import State
 from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Tokens
@@ -43,6 +43,9 @@ THOUGHT = {"role": "assistant", "content": "yes", "reasoning_content": "hm"}
 ASKED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
 RESULT = {"role": "tool", "content": "r", "tool_call_id": "x1y2z3w4v", "name": "f"}
 Chat = list[dict[str, Any]]
+
+
+POLICIES = ("all_assistant", "last_assistant", "last_turn", "all_messages")
 
 
 def message(role: str, content: str) -> dict[str, Any]:
@@ -147,7 +150,7 @@ def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
     prompts = st.sampled_from([None, False, True])
 
     @given(chats(), prompts, prompts, st.booleans(), st.integers(0, len(renderers) - 1))
-    @examples(60)
+    @examples(40)
     def check(
         parts: tuple[Chat, Chat], prompt: bool | None, again: bool | None, tools: bool, which: int
     ) -> None:
@@ -164,6 +167,48 @@ def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
         warnings.simplefilter("ignore")
         check()
     assert sum(map(known, renderers)) > 0
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_training_examples_are_those_of_the_turn_methods(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = responses.tokenizer_for(name)
+    renderers = [
+        formats.renderer(name, tokenizer, **options)
+        for options in formats.option_sets(name, brief=True)
+    ]
+    flags = st.sampled_from([None, None, None, False, True, 0.5])
+
+    @given(
+        chats(), st.sampled_from(POLICIES), flags, st.booleans(), st.integers(0, len(renderers) - 1)
+    )
+    @examples(40)
+    def check(
+        parts: tuple[Chat, Chat], policy: Any, flag: float | None, tools: bool, which: int
+    ) -> None:
+        chat = [*parts[0], *parts[1]]
+        chat[-1] = chat[-1] if flag is None else chat[-1] | {"train": flag}
+        given = {"tools": [TOOL] if tools else None, "train_on": policy}
+        outcomes = [found(renderers[which], chat, given)]
+        with monkeypatch.context() as patch:
+            patch.setattr(supervised, "frames_of", lambda renderer, codec: None)
+            outcomes.append(found(renderers[which], chat, given))
+        assert outcomes[0] == outcomes[1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check()
+
+
+def found(renderer: templc.Renderer, chat: Chat, given: Mapping[str, Any]) -> Any:
+    """All that is known of training examples, or what is wrong."""
+    try:
+        made = renderer.supervised(chat, **given)
+    except templc.MessageError as error:
+        return str(error)
+    known = [(one.columns(), one.weights, one.message_index, one.text) for one in made]
+    return known, [(one.spans, one.notes) for one in made]
 
 
 SPEC = """

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 
+def borrows_stops(renderer: Renderer) -> bool:
+    """Whether turns of the format have no closer of their own."""
+    return "closer" not in renderer.parts and bool(renderer.info.stop)
+
+
 def with_stops(renderer: Renderer, turns: Turns, tools: Tools, pieces: list[Piece]) -> list[Piece]:
-    """The pieces of a conversation with every stop that its turns borrow; as they are where there is a closer."""
-    if "closer" in renderer.parts or not renderer.info.stop:
-        return pieces
+    """The pieces of a conversation with every stop that its turns borrow."""
     found: list[Piece] = []
     before = -1
     for piece in pieces:

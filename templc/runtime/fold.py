@@ -189,18 +189,20 @@ def items_of(
     if frames is None or not turns.messages:
         return list(whole(renderer, turns, tools, prompt))
     out = _writer(renderer, turns.messages, tools)
-    items: list[Item] = []
-    if "head" in frames.usable(out):
-        items.append(frames.head(renderer, out))
-    else:
-        _head(renderer, out)
-        items += out.pieces
+    items = _head_items(renderer, out, frames)
     told = not tools or any(item.field == ToolText.field for item in items)
     seen = futures(turns, renderer.future(prompt=prompt))
     items += followed(renderer, out, turns, seen, prompt, frames)
     if not told and not any(item.field == ToolText.field for item in items):
         _warn_of_tools(renderer)
     return items
+
+
+def _head_items(renderer: Renderer, out: Writer, frames: Frames) -> list[Item]:
+    if "head" in frames.usable(out):
+        return [frames.head(renderer, out)]
+    _head(renderer, out)
+    return list(out.pieces)
 
 
 def followed(
@@ -279,18 +281,33 @@ def hoisted(renderer: Renderer, messages: Sequence[Message]) -> tuple[tuple[int,
     return systems[-1:] if renderer.info.replacing else systems
 
 
-def as_sampled(renderer: Renderer, turns: Turns, tools: Tools) -> list[Piece]:
-    """Every piece of a conversation whose last turn has just been sampled: the prompt for it, and what was sampled.
+def as_sampled(
+    renderer: Renderer, turns: Turns, tools: Tools, frames: Frames | None = None
+) -> list[Item]:
+    """A whole conversation whose last turn has just been sampled: the prompt for it, and what was sampled.
 
     The earlier turns are as the prompt had them, which a render of the whole conversation may write otherwise.
     """
-    out = begin(renderer, turns, tools)
     history = Turns(turns.messages[:-1], turns.pasts[:-1])
-    write_turns(renderer, out, history, futures(history, renderer.future(prompt=True)))
-    write_end(renderer, out, history.pasts[-1], True)
-    at = len(history.messages)
-    out.pieces.extend(sampled_turn(renderer, out, turns.messages[-1], history.pasts[-1], at))
-    return out.pieces
+    seen = futures(history, renderer.future(prompt=True))
+    out = _writer(renderer, turns.messages, tools)
+    if frames is None:
+        _head(renderer, out)
+        write_turns(renderer, out, history, seen)
+        write_end(renderer, out, history.pasts[-1], True)
+        items: list[Item] = list(out.pieces)
+    else:
+        items = _head_items(renderer, out, frames)
+        found = followed(renderer, out, history, seen, True, frames)
+        items += found[:-1]
+        # An item without a content has to stand last, but what is sampled goes on with the text of the prompt.
+        for end in found[-1:]:
+            items += [end] if isinstance(end, Piece) else end.pieces()
+    last, past, at = turns.messages[-1], history.pasts[-1], len(history.messages)
+    live = renderer.future(prompt=False, live=True)
+    filled = None if frames is None else frames.sampled(renderer, out, at, last, past, live)
+    items += sampled_turn(renderer, out, last, past, at) if filled is None else [filled]
+    return items
 
 
 def sampled_turn(

@@ -69,6 +69,8 @@ class Shape:
         self._cares = [(at, care) for at, care in enumerate(cares) if care.needed]
         self._start, self.at_start = start, at_start
         first, waiting = _begun(rows[0], codec, at_start)
+        if not holes and waiting:
+            write_texts(waiting, codec, at_start and not first.ids, first)
         self.ids, self.runs = first.ids, first.runs
         self.slots: list[Slot] = []
         for hole, row in zip(holes, rows[1:], strict=True):

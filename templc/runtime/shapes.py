@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 LONGEST = 16
 """Longer rows of roles are too many to be worth remembering."""
 _MOST = 512
-_MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
+MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
+"""Private characters, each of which stands for a content."""
 _new = tuple.__new__
 _UNKNOWN: Any = object()
 
@@ -68,7 +69,10 @@ Learning: TypeAlias = (
 
 
 class Shapes:
-    """The shapes of one renderer with one tokenizer. Safe to call from several threads."""
+    """The shapes of one renderer with one tokenizer. Safe to call from several threads.
+
+    known: of renders and extensions. examples: of training examples, cut where trained turns begin.
+    """
 
     def __init__(self, renderer: Renderer) -> None:
         inline = renderer.rules.inline_reasoning
@@ -80,6 +84,7 @@ class Shapes:
         self._roles = bare_roles(renderer.rules) if usable else frozenset()
         self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
         self.known: dict[tuple[Any, ...], Known | None] = {}
+        self.examples: dict[tuple[Any, ...], tuple[Shape, ...] | None] = {}
 
     def read(self, messages: Sequence[object]) -> tuple[tuple[str, ...], list[str]] | None:
         """Roles and contents; None unless these are bare texts in which nothing is looked for."""
@@ -230,13 +235,13 @@ def _fresh(
 ) -> Known | None:
     """The shape of a whole conversation."""
     try:
-        turns, _ = renderer.read(_marked(roles), None)
+        turns, _ = renderer.read(marked(roles), None)
         items = fold.items_of(renderer, turns, None, prompt, frames)
     except MessageError:
         return None
     seen = fold.futures(turns, renderer.future(prompt=prompt))
     lead = turns.messages[0] if roles[0] == "system" else None
-    cares = _cares(renderer, frames, Writer(None, lead), items, roles, 0)
+    cares = cares_of(renderer, frames, Writer(None, lead), items, roles)
     if cares is None:
         return None
     return _known(Written(items, turns.pasts, seen, None), roles, cares, codec, 0)
@@ -257,24 +262,25 @@ def _behind(
     if "closer" in state.pending or (state.pending and "closing" not in frames.usable(out)):
         return None
     try:
-        written = learn(renderer, previous, state, _marked(roles), codec, prompt)
+        written = learn(renderer, previous, state, marked(roles), codec, prompt)
     except MessageError:
         return None
     start = state.size
-    cares = written and _cares(renderer, frames, out, written.items, roles, start)
+    cares = written and cares_of(renderer, frames, out, written.items, roles, start)
     if written is None or cares is None:
         return None
     return _known(written, roles, cares, codec, start)
 
 
-def _marked(roles: Sequence[str]) -> list[dict[str, str]]:
-    return [{"role": role, "content": mark} for role, mark in zip(roles, _MARKS, strict=False)]
+def marked(roles: Sequence[str]) -> list[dict[str, str]]:
+    """Messages whose contents are the first of `MARKS`."""
+    return [{"role": role, "content": mark} for role, mark in zip(roles, MARKS, strict=False)]
 
 
 def _known(
     written: Written, roles: Sequence[str], cares: Sequence[Care], codec: Codec, start: int
 ) -> Known | None:
-    pieces, marks = unfilled(written.items), _MARKS[: len(cares)]
+    pieces, marks = unfilled(written.items), MARKS[: len(cares)]
     shape = Shape.of(pieces, marks, cares, codec, start, at_start=not start)
     if shape is None:
         return None
@@ -285,13 +291,13 @@ def _known(
     return Known(shape, turns, written.pasts[-1], written.joint, tied)
 
 
-def _cares(
+def cares_of(
     renderer: Renderer,
     frames: Frames,
     out: Writer,
     items: Sequence[Item],
     roles: Sequence[str],
-    start: int,
+    start: int = 0,
 ) -> list[Care] | None:
     """Of each content; None where a turn, or what stands around all of them, looks into one. out: what is fixed."""
     usable = frames.usable(out)

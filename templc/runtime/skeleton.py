@@ -41,9 +41,22 @@ class Skeleton:
 
     opening, closing: the texts of both. guard: the first character of a content that might go on with the prefill, or
     "". rows: what stands between this content and the one that follows, once encoded. at_start: nothing comes before.
+    trains: whether anything of it is sampled and counts.
     """
 
-    __slots__ = ("at_start", "before", "behind", "closing", "guard", "hole", "opening", "rows")
+    __slots__ = (
+        "_halves",
+        "_untrained",
+        "at_start",
+        "before",
+        "behind",
+        "closing",
+        "guard",
+        "hole",
+        "opening",
+        "rows",
+        "trains",
+    )
 
     def __init__(
         self,
@@ -58,6 +71,36 @@ class Skeleton:
         self.opening, self.closing = text_of(before), text_of(behind)
         self.guard, self.at_start = guard, at_start
         self.rows: dict[Skeleton, Row] = {}
+        self.trains = any(piece.sampled and piece.weight for piece in self.pieces)
+        self._halves: tuple[Skeleton, Skeleton] | None = None
+        self._untrained: Skeleton | None = None
+
+    @property
+    def untrained(self) -> Skeleton:
+        """The same with no weight at all."""
+        if self._untrained is None:
+            before, behind = (_weightless(part) for part in (self.before, self.behind))
+            hole = None if self.hole is None else self.hole._replace(weight=0.0)
+            bare = Skeleton(before, hole, behind, self.guard, at_start=self.at_start)
+            self._untrained = bare if self.trains else self
+        return self._untrained
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All of them."""
+        return [*self.before, *([] if self.hole is None else [self.hole]), *self.behind]
+
+    @property
+    def halves(self) -> tuple[Skeleton, Skeleton] | None:
+        """What stands before the sampled pieces, and the rest; None unless these are one stretch around the content."""
+        if self._halves is None and self.hole is not None and self.hole.sampled:
+            sampled = [piece.sampled for piece in self.pieces]
+            cut = sampled.index(True)
+            if all(sampled[cut : cut + sum(sampled)]):
+                first = Skeleton(self.before[:cut], at_start=self.at_start)
+                rest = Skeleton(self.before[cut:], self.hole, self.behind, self.guard)
+                self._halves = first, rest
+        return self._halves
 
     def like(self, other: Skeleton | None) -> bool:
         """Whether the other one writes the same."""
@@ -161,6 +204,15 @@ class Frames:
             known = node.skeleton = filled.skeleton
         return known is self.skeleton(renderer, message, past, future)
 
+    def kept(self, renderer: Renderer, state: State, node: Node, live: Any) -> bool:
+        """Whether the turn of a message surely is its prompt and what was sampled, as it was written then."""
+        there = state.tools is not None, state.lead is not None, False
+        if "prompt" not in self._without(*there) or not self.alike(renderer, state, node, live):
+            return False
+        assert node.skeleton is not None
+        halves = node.skeleton.halves
+        return halves is not None and self.end(renderer, node.past, True).text == halves[0].opening
+
     def filled(
         self,
         renderer: Renderer,
@@ -185,6 +237,22 @@ class Frames:
         if (turn.strips or turn.sought) and turn.looks(content):
             return None
         return _new(Filled, (skeleton, number, content))
+
+    def sampled(
+        self,
+        renderer: Renderer,
+        out: Writer,
+        number: int,
+        message: Message,
+        past: Any,
+        live: Any,
+    ) -> Filled | None:
+        """What the model samples of a turn and what follows, seeing `live`; None where its method has to write it."""
+        turn = self.usable(out).get(message.role)
+        filled = turn and self.filled(renderer, turn, number, message, past, live)
+        if not filled or filled.skeleton.halves is None:
+            return None
+        return filled._replace(skeleton=filled.skeleton.halves[1])
 
     def skeleton(
         self, renderer: Renderer, message: Message, past: Any, future: Any
@@ -262,6 +330,10 @@ def keep(known: dict[Key, Made], key: Key, made: Made, most: int = _MOST) -> Mad
         known.clear()
     known[key] = made
     return made
+
+
+def _weightless(pieces: Sequence[Piece]) -> list[Piece]:
+    return [piece._replace(weight=0.0) for piece in pieces]
 
 
 def _learnt(renderer: Renderer, message: Message, past: Any, future: Any) -> Skeleton | None:

@@ -7,20 +7,22 @@ gets an example of its own, cut behind it, which earlier turns may share. Togeth
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from templc.runtime import fold
-from templc.runtime.borrowed_stops import with_stops
+from templc.runtime.borrowed_stops import borrows_stops, with_stops
 from templc.runtime.change import explain
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
-from templc.runtime.errors import OptionError
+from templc.runtime.errors import MessageError, OptionError
 from templc.runtime.history import Node, State, chain, emission, first_change
 from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
+from templc.runtime.shape import Shape
+from templc.runtime.shapes import MARKS, cares_of, marked, shapes_of
+from templc.runtime.skeleton import Filled, Frames, Item, frames_of, keep, unfilled
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
 from templc.runtime.waiting import Waiting
@@ -44,6 +46,14 @@ class _Example:
     reason: str
 
 
+class _Plan(NamedTuple):
+    """What is written in an example, without weights, and with weights up to where each trained turn begins."""
+
+    items: Sequence[Item]
+    parts: list[list[Item]]
+    notes: tuple[str, ...]
+
+
 def supervised(
     renderer: Renderer,
     messages: Sequence[object],
@@ -52,12 +62,29 @@ def supervised(
     train_on: TrainOn,
 ) -> list[Tokens]:
     """The examples, in order of their length; see `Renderer.supervised`."""
+    frames = frames_of(renderer, codec)
+    if frames is not None and tools is None and isinstance(train_on, str):
+        found = _filled(renderer, messages, codec, train_on, frames)
+        if found is not None:
+            return [found]
     declared = read_tools(tools, as_template=renderer.as_template)
     turns, _ = renderer.read(messages, declared)
+    plans = _planned(renderer, turns, declared, train_on, frames)
+    return [_tokens(renderer, codec, plan) for plan in plans]
+
+
+def _planned(
+    renderer: Renderer,
+    turns: fold.Turns,
+    tools: fold.Tools,
+    train_on: TrainOn,
+    frames: Frames | None,
+) -> list[_Plan]:
+    """Each example as what is written in it."""
     weights = _weights(turns.messages, train_on)
     wanted = {at for at, m in enumerate(turns.messages) if m.role == "assistant" and weights[at]}
-    examples = _examples(renderer, turns, declared, wanted)
-    return [_tokens(renderer, turns, declared, codec, example, weights) for example in examples]
+    examples = _examples(renderer, turns, tools, wanted, frames)
+    return [_plan(renderer, turns, tools, example, weights, frames) for example in examples]
 
 
 def _weights(messages: Sequence[Message], train_on: TrainOn) -> list[float]:
@@ -89,7 +116,11 @@ def _policy(messages: Sequence[Message], train_on: TrainOn) -> Callable[[Message
 
 
 def _examples(
-    renderer: Renderer, turns: fold.Turns, tools: fold.Tools, wanted: set[int]
+    renderer: Renderer,
+    turns: fold.Turns,
+    tools: fold.Tools,
+    wanted: set[int],
+    frames: Frames | None,
 ) -> list[_Example]:
     """The fewest cuts, from the end, such that every wanted turn stands behind its own history in one of them."""
     if not turns.messages:
@@ -99,7 +130,7 @@ def _examples(
     left = set(wanted)
     while True:
         state = _state(renderer, turns, tools, end)
-        exact, rewritten = _split(renderer, state, {at for at in left if at < end})
+        exact, rewritten = _split(renderer, state, {at for at in left if at < end}, frames)
         found.append(_Example(end, frozenset(exact), reason))
         left -= exact
         if not rewritten:
@@ -131,7 +162,9 @@ def _samples(turns: fold.Turns) -> bool:
     return turns.messages[-1].role == "assistant"
 
 
-def _split(renderer: Renderer, state: State, asked: set[int]) -> tuple[set[int], dict[int, str]]:
+def _split(
+    renderer: Renderer, state: State, asked: set[int], frames: Frames | None
+) -> tuple[set[int], dict[int, str]]:
     """Which turns stand behind the history that they were sampled from, and why the others do not."""
     live, prompted = renderer.future(prompt=False, live=True), renderer.future(prompt=True)
     exact: set[int] = set()
@@ -139,10 +172,10 @@ def _split(renderer: Renderer, state: State, asked: set[int]) -> tuple[set[int],
     node: Node | None = state.node
     while node is not None:
         if node.index in asked:
-            change = first_change(renderer, state, node.parent, prompted)
+            change = first_change(renderer, state, node.parent, prompted, frames)
             if change is not None and node.parent is not None:
                 rewritten[node.index] = explain(renderer, change, node.parent, prompted)[0]
-            elif node is state.node or _kept(renderer, state, node):
+            elif node is state.node or _kept(renderer, state, node, live, frames):
                 exact.add(node.index)
             else:
                 rewritten[node.index] = explain(renderer, node, node, live)[0]
@@ -150,62 +183,173 @@ def _split(renderer: Renderer, state: State, asked: set[int]) -> tuple[set[int],
     return exact, rewritten
 
 
-def _kept(renderer: Renderer, state: State, node: Node) -> bool:
+def _kept(renderer: Renderer, state: State, node: Node, live: Any, frames: Frames | None) -> bool:
     """Whether prompt and sampled text of a turn stand in the conversation as it is written."""
+    if frames is not None and frames.kept(renderer, state, node, live):
+        return True
     out = Writer(state.tools, state.lead)
     fold.write_end(renderer, out, node.past, True)
     out.pieces.extend(fold.sampled_turn(renderer, out, node.message, node.past, node.index))
     return text_of(out.pieces) == text_of(emission(renderer, state, node, node.seen))
 
 
-def _tokens(
+def _plan(
     renderer: Renderer,
     turns: fold.Turns,
     tools: fold.Tools,
-    codec: Codec,
     example: _Example,
     weights: Sequence[float],
-) -> Tokens:
+    frames: Frames | None,
+) -> _Plan:
     part = _cut(turns, example.end)
-    sampled = _samples(part)
-    pieces = (
-        fold.as_sampled(renderer, part, tools)
-        if sampled
-        else fold.whole(renderer, part, tools, False)
-    )
-    stopped = with_stops(renderer, part, tools, pieces)
-    weighted = [piece._replace(weight=_weight(piece, part, example, weights)) for piece in stopped]
-    tokens = _encoded(renderer, codec, weighted)
     notes = [f"an example of its own: {example.reason}"] if example.reason else []
-    if sampled and not text_of(fold.whole(renderer, part, tools, False)).startswith(
-        text_of(pieces)
-    ):
-        notes.append("the last turn is written as it was sampled, which a render does not show")
-    tokens.notes = tuple(notes)
-    return tokens
+    whole = fold.items_of(renderer, part, tools, False, frames)
+    items = whole
+    if _samples(part):
+        items = fold.as_sampled(renderer, part, tools, frames)
+        if not text_of(whole).startswith(text_of(items)):
+            say = "the last turn is written as it was sampled, which a render does not show"
+            notes.append(say)
+    weighted = _weighted(renderer, items, part, tools, example, weights)
+    return _Plan(items, _parted(weighted), tuple(notes))
 
 
-def _weight(piece: Piece, part: fold.Turns, example: _Example, weights: Sequence[float]) -> float:
-    """What one piece counts: sampled text of a turn that is trained here, body text of other trained messages."""
-    at = piece.message
-    if at < 0:
-        return 0.0
-    if part.messages[at].role == "assistant":
-        return weights[at] if piece.sampled and at in example.trained else 0.0
-    last = not example.reason
-    return weights[at] if piece.body and last else 0.0
-
-
-def _encoded(renderer: Renderer, codec: Codec, pieces: list[Piece]) -> Tokens:
+def _tokens(renderer: Renderer, codec: Codec, plan: _Plan) -> Tokens:
     """The ids, with a cut where a trained turn begins: its prompt was encoded before anything of it was sampled."""
-    starts = [
-        at
-        for at, (before, piece) in enumerate(itertools.pairwise(pieces), 1)
-        if piece.sampled and piece.weight and not before.sampled
-    ]
-    tokens = Tokens()
-    for start, end in itertools.pairwise([0, *starts, len(pieces)]):
-        tokens = tokens + encode(
-            pieces[start:end], codec, renderer.content_specials, at_start=start == 0
-        )
+    specials = renderer.content_specials
+    parts = [encode(part, codec, specials, at_start=not at) for at, part in enumerate(plan.parts)]
+    tokens = Tokens.joined(parts)
+    tokens.notes = plan.notes
     return tokens
+
+
+def _weighted(
+    renderer: Renderer,
+    items: Sequence[Item],
+    part: fold.Turns,
+    tools: fold.Tools,
+    example: _Example,
+    weights: Sequence[float],
+) -> Sequence[Item]:
+    """What was written, with the weight of each piece."""
+    if borrows_stops(renderer):
+        items = with_stops(renderer, part, tools, unfilled(items))
+    found: list[Item] = []
+    for item in items:
+        at = item.message
+        message = part.messages[at] if at >= 0 else None
+        weight = 0.0 if message is None else _weight(message, at, example, weights)
+        if isinstance(item, Filled) and weight == 0.0:
+            found.append(item._replace(skeleton=item.skeleton.untrained))
+        elif isinstance(item, Filled) and message is not None and weight == _usual(message):
+            found.append(item)
+        else:
+            found += [_weighed(piece, message, weight) for piece in unfilled([item])]
+    return found
+
+
+def _weight(message: Message, at: int, example: _Example, weights: Sequence[float]) -> float:
+    """What a message counts: a turn where it is trained, another one in the last example only."""
+    if message.role == "assistant":
+        return weights[at] if at in example.trained else 0.0
+    return 0.0 if example.reason else weights[at]
+
+
+def _usual(message: Message) -> float:
+    """The weight that a turn is written with."""
+    if message.role != "assistant":
+        return 0.0
+    return 1.0 if message.train is None else message.train
+
+
+def _weighed(piece: Piece, message: Message | None, weight: float) -> Piece:
+    """A piece of a message: what is sampled of a turn counts, of others what comes from the message."""
+    counts = message is not None and (piece.sampled if message.role == "assistant" else piece.body)
+    return piece._replace(weight=weight if counts else 0.0)
+
+
+def _parted(items: Sequence[Item]) -> list[list[Item]]:
+    """The items up to where the first trained turn begins, up to the next, and so on."""
+    parts: list[list[Item]] = [[]]
+    sampling = True  # nothing stands before the first piece
+    for item in items:
+        skeleton = item.skeleton if isinstance(item, Filled) else None
+        if skeleton is not None and not skeleton.trains:
+            parts[-1].append(item)
+            sampling = skeleton.pieces[-1].sampled if skeleton.pieces else sampling
+        elif skeleton is not None and skeleton.halves is not None:
+            assert isinstance(item, Filled)
+            first, rest = skeleton.halves
+            if first.before:
+                parts[-1].append(Filled(first, item.message))
+                sampling = False
+            if not sampling:
+                parts.append([])
+            parts[-1].append(Filled(rest, item.message, item.content))
+            sampling = rest.pieces[-1].sampled
+        else:
+            for piece in unfilled([item]):
+                if piece.sampled and piece.weight and not sampling:
+                    parts.append([])
+                parts[-1].append(piece)
+                sampling = piece.sampled
+    return parts
+
+
+# chats of bare texts
+
+
+def _filled(
+    renderer: Renderer, messages: Sequence[object], codec: Codec, train_on: str, frames: Frames
+) -> Tokens | None:
+    """The one example of bare texts; None where the turn methods have to write it, or where there are several."""
+    shapes = shapes_of(renderer, frames)
+    read = shapes.read(messages)
+    if read is None:
+        return None
+    roles, contents = read
+    key = (train_on, roles)
+    known = shapes.examples.get(key, ())
+    if known == ():
+        known = keep(shapes.examples, key, _learnt(renderer, codec, roles, train_on, frames), 512)
+    if known is None:
+        return None
+    parts: list[Tokens] = []
+    at = 0
+    for shape in known:
+        count = len(shape.slots)
+        try:
+            part = shape.filled(contents[at : at + count], codec, 0)
+        except MessageError:  # the turn methods know the place
+            return None
+        if part is None:
+            return None
+        parts.append(part)
+        at += count
+    return Tokens.joined(parts)
+
+
+def _learnt(
+    renderer: Renderer, codec: Codec, roles: Sequence[str], train_on: Any, frames: Frames
+) -> tuple[Shape, ...] | None:
+    """The parts of the only example; None where there are several, or remarks on it."""
+    try:
+        turns, _ = renderer.read(marked(roles), None)
+        plans = _planned(renderer, turns, None, train_on, frames)
+    except MessageError:
+        return None
+    lead = turns.messages[0] if roles[0] == "system" else None
+    cares = cares_of(renderer, frames, Writer(None, lead), plans[0].items, roles)
+    if len(plans) > 1 or plans[0].notes or cares is None:
+        return None
+    found: list[Shape] = []
+    at = 0
+    for number, part in enumerate(plans[0].parts):
+        pieces = unfilled(part)
+        end = at + sum(piece.text in MARKS for piece in pieces)
+        shape = Shape.of(pieces, MARKS[at:end], cares[at:end], codec, 0, at_start=not number)
+        if shape is None:
+            return None
+        found.append(shape)
+        at = end
+    return tuple(found) if at == len(roles) else None
