@@ -193,6 +193,15 @@ def test_policies_and_message_flags() -> None:
         turns(train_on="everything")
 
 
+def test_what_others_say_is_trained_in_the_last_example_only() -> None:
+    examples = renderer("qwen3").supervised([U, A, U, A], train_on="all_messages")
+    trained = [
+        {owner for owner, weight in zip(one.message_index, one.weights, strict=True) if weight}
+        for one in examples
+    ]
+    assert trained == [{1}, {0, 2, 3}]
+
+
 def test_fractional_weights_and_columns() -> None:
     (example,) = renderer("qwen3_instruct").supervised([U, {**P, "weight": 0.25}])
     assert set(example.weights) == {0.0, 0.25}
