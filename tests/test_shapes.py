@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import templc
 from templc.runtime import shapes, supervised
+from templc.runtime.codec import codec_of
 from templc.runtime.history import State
 from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Tokens
@@ -216,7 +217,7 @@ head: {head}
 roles:
   system: {system}
   user: "[U]{user}<|im_end|>"
-  assistant: {{opener: "[A]", body: "{body}", closer: "<|im_end|>"}}
+  assistant: {{opener: "[A]", body: "{body}", closer: {closer}}}
 require:
   - {{of: user, that: {that}, say: not this}}
 """
@@ -225,6 +226,7 @@ USUAL = {
     "system": '"[S]${content}<|im_end|>"',
     "user": "${content}",
     "body": "${content}",
+    "closer": '"<|im_end|>"',
     "that": "not calls",
 }
 
@@ -284,6 +286,21 @@ def test_a_head_that_looks_into_the_system_message_is_not_filled_in(
     for content in ("x", " b", "b ", "B", "ax"):
         chat = [message("system", content), message("user", "c")]
         both(lambda chat=chat: renderer.render(chat))
+
+
+def test_what_ends_a_sampled_turn_is_that_of_its_own_past() -> None:
+    renderer = small_renderer(closer='"<|im_end|>", trailer: {when: previous(user), then: "[T]"}')
+    ends = []
+    asked = [message("user", "u")]
+    for chat in (asked, [*asked, message("assistant", "a")], asked):
+        rollout = renderer.start(chat)
+        rollout.sampled([*rollout_ids("yes"), 151645])
+        ends.append(renderer.codec(None).decode(rollout.add([message("user", "more")])))
+    assert ends[0] == ends[2] == "[T]" + ends[1]
+
+
+def rollout_ids(text: str) -> list[int]:
+    return codec_of(vocabularies.backend("qwen3")).plain(text)
 
 
 def test_contents_without_a_control_token_between_them_are_not_filled_in() -> None:

@@ -165,7 +165,7 @@ def extended(
     roles, contents = read
     prompt = wants_prompt(roles[-1], prompt)
     there = state.tools is None, state.lead is None
-    last = node.message.role, node.seen
+    last = node.message.role, node.seen, node.past if state.pending else None
     key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
     known = shapes.known.get(key, _UNKNOWN)
     if known is _UNKNOWN:
