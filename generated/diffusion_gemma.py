@@ -144,7 +144,7 @@ class DiffusionGemma(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque(strips=True),
         "other": Opaque(strips=True),
-        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>",)),
+        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>", "<channel|>")),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }

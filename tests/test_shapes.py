@@ -250,6 +250,7 @@ def learnt(renderer: templc.Renderer, *messages: dict[str, Any]) -> int:
         ({"user": "${content | strip}"}, 1),
         ({"user": r"${content | after:\"</a>\"}"}, 1),
         ({"user": "${content | capitalize}"}, 0),
+        ({"user": r"${content | drop_spans:\"</a> x\"}"}, 1),
         ({"user": "${content}${content}"}, 0),
         ({"that": 'not content contains "x"'}, 1),
         ({"that": 'not content|capitalize contains "x"'}, 0),

@@ -182,7 +182,7 @@ roles:
         ("${name}: ${content}", Opaque("name")),
         (r"${content | after:\"</a>\" | strip}", Opaque(strips=True, sought=("</a>",))),
         (r"${content | remove:\"/x\"}", Opaque(sought=("/x",))),
-        (r"${content | drop_spans:\"<a> </a>\"}", Opaque(sought=("<a>",))),
+        (r"${content | drop_spans:\"<a> </a>\"}", Opaque(sought=("<a>", "</a>"))),
     ],
 )
 def test_a_spec_says_which_turns_are_opaque(user: str, expected: Opaque | None) -> None:

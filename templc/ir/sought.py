@@ -27,14 +27,20 @@ class Look(NamedTuple):
 
 
 def look(use: Value | Body | Test) -> Look | None:
-    """What is asked of a content that is not blank, to copy it or for a decision; None where that is more."""
-    value = use if isinstance(use, Value) else use.value
+    """What is asked of a content that is not blank, to copy it or for a decision; None where that is more.
+
+    A mere value is one that is counted.
+    """
+    if isinstance(use, Value):
+        return None
+    value = use.value
     texts: list[str] = []
     for one in value.filters:
         if one.name in _CUTTING and one.argument:
             texts.append(one.argument)
         elif one.name == "drop_spans" and one.argument:
-            texts.append(one.argument.partition(" ")[0])
+            # A closing mark is taken out also where none was opened.
+            texts += one.argument.split(" ")
         elif one.name not in STRIPPING:
             return None
     strips = any(one.name in STRIPPING for one in value.filters)
