@@ -304,6 +304,32 @@ def rollout_ids(text: str) -> list[int]:
     return codec_of(vocabularies.backend("qwen3")).plain(text)
 
 
+def test_a_head_may_look_into_a_system_message_that_its_role_writes() -> None:
+    renderer = small_renderer(head='{when: system.content contains "x", then: "[X]", else: "[H]"}')
+    for content in ("a", "x", "ax", "a"):
+        chat = [message("system", content), message("user", "u")]
+        both(lambda chat=chat: renderer.render(chat))
+    assert known(renderer) == 1
+
+
+def test_requirements_may_ask_for_tools() -> None:
+    renderer = small_renderer(that='not content is "b" or count(tools) > 1')
+    for tools in ([TOOL, TOOL], [TOOL], [TOOL, TOOL], []):
+        tokens = both(lambda tools=tools: renderer.render([message("user", "a")], tools=tools))
+        more = {"previous": tokens, "messages": [message("user", "b")]}
+        both(lambda more=more: renderer.extend(**more))
+
+
+def test_thousands_of_extensions_are_joined_one_by_one() -> None:
+    renderer = formats.renderer("llama3", vocabularies.backend("llama3"))
+    tokens = renderer.render([message("user", "a")], add_generation_prompt=False)
+    whole = tokens
+    for _ in range(3000):
+        tokens = renderer.extend(tokens, [message("user", "b")], add_generation_prompt=False)
+        whole = whole + tokens
+    assert whole.text.count("user") == 3001 == max(whole.message_index) + 1
+
+
 def test_contents_without_a_control_token_between_them_are_not_filled_in() -> None:
     renderer = small_renderer(system='"[S]${content}"', user="${content}")
     assert learnt(renderer, message("system", "a"), message("system", "b")) == 0

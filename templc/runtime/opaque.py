@@ -26,6 +26,11 @@ class Opaque:
         self.strips = strips
         self.sought = sought
 
+    def beside(self, other: Opaque) -> Opaque:
+        """A turn that asks of its content what both ask of theirs."""
+        texts = tuple(dict.fromkeys((*self.sought, *other.sought)))
+        return Opaque(*self.reads, strips=self.strips or other.strips, sought=texts)
+
     def looks(self, content: str) -> bool:
         """Whether it writes this content, which is not empty, otherwise than others."""
         if self.strips and (content[0].isspace() or content[-1].isspace()):

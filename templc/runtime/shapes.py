@@ -164,7 +164,8 @@ def extended(
         return None
     roles, contents = read
     prompt = wants_prompt(roles[-1], prompt)
-    there = state.tools is None, state.lead is None
+    # Requirements may count the tools; what is pending of a sampled turn is written from the past before it.
+    there = None if state.tools is None else len(state.tools), state.lead is None
     last = node.message.role, node.seen, node.past if state.pending else None
     key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
     known = shapes.known.get(key, _UNKNOWN)
@@ -309,10 +310,13 @@ def cares_of(
         return None
     found: list[Care] = []
     for number, role in enumerate(roles, start):
-        if not number and role == "system" and renderer.info.leading:
+        leads = not number and role == "system"
+        if leads and renderer.info.leading:
             found.append(Care(renderer.opaque["head"]))
         elif role not in usable or number not in guards:
             return None
         else:
-            found.append(Care(usable[role], guards[number]))
+            # The head may look into a system message that its role writes.
+            turn = usable[role].beside(renderer.opaque["head"]) if leads else usable[role]
+            found.append(Care(turn, guards[number]))
     return found

@@ -19,6 +19,8 @@ Other = TypeVar("Other")
 SpanSource: TypeAlias = "Callable[[], list[Span]]"
 NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 TextSource: TypeAlias = "str | Callable[[], str]"
+TextParts: TypeAlias = "TextSource | tuple[TextSource, ...]"
+"""Parts stand in one row: parts inside parts of parts would be too deep where thousands were joined."""
 ColumnSource: TypeAlias = "Columns | list[Run] | Callable[[list[int]], list[Run]]"
 """A function is given the ids: one that knew them itself would be a circle."""
 
@@ -50,7 +52,7 @@ class Tokens(list[int]):
     __slots__ = ("_columns", "_notes", "_spans", "_state", "_text")
 
     _columns: ColumnSource
-    _text: TextSource
+    _text: TextParts
     _state: object | None
     _notes: tuple[NoteSource, ...] | None
     # The tuple itself, and no subclass of it, stands for parts: of which tokens, and from which number on.
@@ -84,7 +86,7 @@ class Tokens(list[int]):
         ids: Iterable[int],
         columns: Columns | list[Run],
         *,
-        text: TextSource = "",
+        text: TextParts = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
@@ -97,7 +99,7 @@ class Tokens(list[int]):
         self,
         columns: ColumnSource,
         *,
-        text: TextSource = "",
+        text: TextParts = "",
         spans: SpanSource | Parts = (),
         state: object = None,
     ) -> Tokens:
@@ -110,9 +112,14 @@ class Tokens(list[int]):
     def text(self) -> str:
         """The rendered text that the ids stand for."""
         found = self._text
-        if callable(found):
-            found = self._text = found()
+        if not isinstance(found, str):
+            parts = [part() if callable(part) else part for part in self._texts()]
+            found = self._text = "".join(parts)
         return found
+
+    def _texts(self) -> tuple[TextSource, ...]:
+        found = self._text
+        return found if isinstance(found, tuple) else (found,)
 
     def _known_columns(self) -> Columns | list[Run]:
         found = self._columns
@@ -250,7 +257,7 @@ class Tokens(list[int]):
         made = cls.of(
             parts[0],
             joined([part._known_columns() for part in parts]),
-            text=partial(_joined_text, [part._text for part in parts]),
+            text=tuple([text for part in parts for text in part._texts()]),
             spans=tuple(spans),
             state=last._state,
         )
@@ -288,10 +295,6 @@ class Tokens(list[int]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __imul__ = _refuse
-
-
-def _joined_text(parts: Sequence[TextSource]) -> str:
-    return "".join([part() if callable(part) else part for part in parts])
 
 
 def _known(part: SpanSource | list[Span]) -> list[Span]:
