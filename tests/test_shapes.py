@@ -313,10 +313,11 @@ def test_a_head_may_look_into_a_system_message_that_its_role_writes() -> None:
 
 
 def test_requirements_may_ask_for_tools() -> None:
-    renderer = small_renderer(that="first or count(tools) > 1")
+    renderer = small_renderer(that='"first or count(tools) > 1"')
+    chat, bare = [message("user", "a")], {"add_generation_prompt": False}
     for tools in ([TOOL, TOOL], [TOOL], [TOOL, TOOL], []):
-        tokens = both(lambda tools=tools: renderer.render([message("user", "a")], tools=tools))
-        more = {"previous": tokens, "messages": [message("user", "b")]}
+        tokens = both(lambda tools=tools: renderer.render(chat, tools=tools, **bare))
+        more = {"previous": tokens, "messages": chat, **bare}
         both(lambda more=more: renderer.extend(**more))
 
 
