@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import templc
-from templc.runtime import shapes, supervised
+from templc.runtime import extend, renderer, shapes, supervised, trajectory
 from templc.runtime.codec import codec_of
 from templc.runtime.history import State
 from templc.runtime.skeleton import frames_of
@@ -54,10 +54,11 @@ def message(role: str, content: str) -> dict[str, Any]:
 
 
 @contextmanager
-def without_shapes() -> Iterator[None]:
-    """As if every row of roles were too long."""
+def by_turn_methods() -> Iterator[None]:
+    """Without skeletons and shapes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shapes, "LONGEST", 0)
+        for module in (renderer, extend, trajectory, shapes, supervised):
+            patch.setattr(module, "frames_of", lambda renderer, codec: None)
         yield
 
 
@@ -93,10 +94,12 @@ def outcome(work: Any) -> tuple[Mapping[str, Any], Tokens | None]:
 
 
 def both(work: Any) -> Tokens | None:
-    """The tokens of some work, which have to be the same with and without shapes."""
-    with without_shapes():
+    """The tokens of some work, which have to be the same by turn methods, by skeletons, and by shapes."""
+    with by_turn_methods():
         expected, _ = outcome(work)
+    at_first, _ = outcome(work)
     found, tokens = outcome(work)
+    assert at_first == expected
     assert found == expected
     return tokens
 
@@ -171,9 +174,7 @@ def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)
-def test_training_examples_are_those_of_the_turn_methods(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_examples_are_those_of_the_turn_methods(name: str) -> None:
     tokenizer = responses.tokenizer_for(name)
     renderers = [
         formats.renderer(name, tokenizer, **options)
@@ -191,11 +192,10 @@ def test_training_examples_are_those_of_the_turn_methods(
         chat = [*parts[0], *parts[1]]
         chat[-1] = chat[-1] if flag is None else chat[-1] | {"train": flag}
         given = {"tools": [TOOL] if tools else None, "train_on": policy}
-        outcomes = [found(renderers[which], chat, given)]
-        with monkeypatch.context() as patch:
-            patch.setattr(supervised, "frames_of", lambda renderer, codec: None)
-            outcomes.append(found(renderers[which], chat, given))
-        assert outcomes[0] == outcomes[1]
+        outcomes = [found(renderers[which], chat, given) for _ in range(2)]
+        with by_turn_methods():
+            expected = found(renderers[which], chat, given)
+        assert outcomes == [expected, expected]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -216,7 +216,7 @@ SPEC = """
 head: {head}
 roles:
   system: {system}
-  user: "[U]{user}<|im_end|>"
+  user: ["[U]{user}<|im_end|>"]
   assistant: {{opener: "[A]", body: "{body}", closer: {closer}}}
 require:
   - {{of: user, that: {that}, say: not this}}
@@ -250,6 +250,7 @@ def learnt(renderer: templc.Renderer, *messages: dict[str, Any]) -> int:
         ({"user": "${content | strip}"}, 1),
         ({"user": r"${content | after:\"</a>\"}"}, 1),
         ({"user": "${content | capitalize}"}, 0),
+        ({"user": '", {when: count(content) > 1, then: "${content}"}, "'}, 0),
         ({"user": r"${content | drop_spans:\"</a> x\"}"}, 1),
         ({"user": "${content}${content}"}, 0),
         ({"that": 'not content contains "x"'}, 1),
@@ -293,11 +294,11 @@ def test_what_ends_a_sampled_turn_is_that_of_its_own_past() -> None:
     renderer = small_renderer(closer='"<|im_end|>", trailer: {when: previous(user), then: "[T]"}')
     ends = []
     asked = [message("user", "u")]
-    for chat in (asked, [*asked, message("assistant", "a")], asked):
+    for chat in 3 * (asked, [*asked, message("assistant", "a")]):
         rollout = renderer.start(chat)
         rollout.sampled([*rollout_ids("yes"), 151645])
         ends.append(renderer.codec(None).decode(rollout.add([message("user", "more")])))
-    assert ends[0] == ends[2] == "[T]" + ends[1]
+    assert ends == 3 * ["[T]" + ends[1], ends[1]]
 
 
 def rollout_ids(text: str) -> list[int]:
@@ -340,7 +341,7 @@ def test_contents_without_a_control_token_between_them_are_not_filled_in() -> No
 def test_what_is_worked_out_later_is_that_of_the_messages_as_they_were() -> None:
     renderer = formats.renderer("qwen3", vocabularies.backend("qwen3"))
     chat = [message("user", "a"), message("assistant", "b")]
-    tokens, kept = renderer.render(chat), renderer.render(chat)
+    _, tokens, kept = (renderer.render(chat) for _ in range(3))
     expected = told(kept)
     chat[0]["content"], chat[1]["role"] = "changed", "user"
     chat.append(message("user", "c"))

@@ -56,7 +56,8 @@ def look(use: Value | Body | Test) -> Look | None:
 def sought(program: Program) -> tuple[str, ...] | None:
     """What facts and checks look for; None where one asks more of a content, or something of the system messages.
 
-    It holds for messages that have a role and a content that is not blank, and nothing else.
+    It holds for messages that have a role and a content that is not blank, and nothing else. Of tools a check may ask
+    whether there are any, and how many.
     """
     found: list[str] = []
     for term in _asked(program):

@@ -150,18 +150,18 @@ class Shape:
 class Fill(NamedTuple):
     """Contents in a shape: what is worked out when somebody asks.
 
-    known: how many ids each slot has, or each part of it. by: how much higher the numbers of messages are.
+    known: how many ids each slot has, or each part of it. shift: how much higher the numbers of messages are.
     """
 
     shape: Shape
     contents: Sequence[str]
     known: Sequence[int | list[int]]
-    by: int
+    shift: int
     codec: Codec
 
     def runs(self, ids: list[int]) -> list[Run]:
         """What is known of the ids."""
-        shape, _, _, by, _ = self
+        shape, shift = self.shape, self.shift
         runs = [*shape.runs]
         at = len(shape.ids)
         for content, found, slot in zip(self.contents, self.known, shape.slots, strict=True):
@@ -176,9 +176,12 @@ class Fill(NamedTuple):
                     at += count
             runs += following
             at += len(behind)
-        if not by:
+        if not shift:
             return runs
-        return [(n, at + by if at >= 0 else at, done, weight) for n, at, done, weight in runs]
+        return [
+            (count, number + shift if number >= 0 else number, sampled, weight)
+            for count, number, sampled, weight in runs
+        ]
 
     def _counts(
         self,
@@ -206,9 +209,9 @@ class Fill(NamedTuple):
 
     def spans(self) -> list[Span]:
         """The spans of the ids."""
-        by = self.by
+        shift = self.shift
         pieces = [
-            piece._replace(message=piece.message + by) if piece.message >= 0 else piece
+            piece._replace(message=piece.message + shift) if piece.message >= 0 else piece
             for piece in self.shape.pieces(self.contents)
         ]
         return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 LONGEST = 16
 """Longer rows of roles are too many to be worth remembering."""
-_MOST = 512
+_MOST = 128
 MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
 """Private characters, each of which stands for a content."""
 _new = tuple.__new__
-_UNKNOWN: Any = object()
+UNKNOWN: Any = object()
+"""Stands for what nobody has asked for yet."""
+Made = TypeVar("Made")
 
 
 class Written(NamedTuple):
@@ -83,6 +85,7 @@ class Shapes:
         usable = renderer.sought is not None and not renderer.as_template
         self._roles = bare_roles(renderer.rules) if usable else frozenset()
         self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
+        self._seen: set[tuple[Any, ...]] = set()
         self.known: dict[tuple[Any, ...], Known | None] = {}
         self.examples: dict[tuple[Any, ...], tuple[Shape, ...] | None] = {}
 
@@ -110,6 +113,20 @@ class Shapes:
             contents.append(content)
         return (tuple(roles), contents) if roles else None
 
+    def learn(
+        self,
+        table: dict[tuple[Any, ...], Made | None],
+        key: tuple[Any, ...],
+        make: Callable[[], Made | None],
+    ) -> Made | None:
+        """What `make` finds, remembered in a table; None at first sight of a key, which may never come again."""
+        if key in self._seen:
+            return keep(table, key, make(), _MOST)
+        if len(self._seen) >= 8 * _MOST:
+            self._seen.clear()
+        self._seen.add(key)
+        return None
+
 
 def shapes_of(renderer: Renderer, frames: Frames) -> Shapes:
     """The shapes that belong to these frames of the renderer."""
@@ -132,11 +149,15 @@ def rendered(
         return None
     roles, contents = read
     prompt = wants_prompt(roles[-1], prompt)
-    known = shapes.known.get((roles, prompt), _UNKNOWN)
-    if known is _UNKNOWN:
-        made = _fresh(renderer, frames, codec, roles, prompt)
-        known = keep(shapes.known, (roles, prompt), made, _MOST)
-    tokens = _filled(known, contents, codec, 0)
+    key = roles, prompt
+    known = shapes.known.get(key, UNKNOWN)
+    if known is UNKNOWN:
+        known = shapes.learn(
+            shapes.known, key, lambda: _fresh(renderer, frames, codec, roles, prompt)
+        )
+    if known is None:
+        return None
+    tokens = filled(known.shape, contents, codec, 0)
     if tokens is not None:
         tokens.state = partial(_written, renderer, known, contents, prompt)
     return tokens
@@ -168,10 +189,10 @@ def extended(
     there = None if state.tools is None else len(state.tools), state.lead is None
     last = node.message.role, node.seen, node.past if state.pending else None
     key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
-    known = shapes.known.get(key, _UNKNOWN)
-    if known is _UNKNOWN:
-        made = _behind(renderer, frames, previous, state, roles, codec, prompt, learn)
-        known = keep(shapes.known, key, made, _MOST)
+    known = shapes.known.get(key, UNKNOWN)
+    if known is UNKNOWN:
+        given = renderer, frames, previous, state, roles, codec, prompt, learn
+        known = shapes.learn(shapes.known, key, lambda: _behind(*given))
     if known is None or not (known.tied or previous[-1] in codec.controls.ids):
         return None
     parent = node.parent
@@ -179,7 +200,7 @@ def extended(
         earlier = known.joint.before(node.message)
         if parent.seen != earlier and first_change(renderer, state, parent, earlier, frames):
             return None
-    tokens = _filled(known, contents, codec, node.index + 1)
+    tokens = filled(known.shape, contents, codec, node.index + 1)
     if tokens is not None:
         tokens.state = _after(renderer, state, known, contents, prompt)
         if state.unchecked is not None:
@@ -187,13 +208,10 @@ def extended(
     return tokens
 
 
-def _filled(
-    known: Known | None, contents: Sequence[str], codec: Codec, start: int
-) -> Tokens | None:
-    if known is None:
-        return None
+def filled(shape: Shape, contents: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+    """A shape with these contents; None where the turn methods have to write them, or to say what is wrong with one."""
     try:
-        return known.shape.filled(contents, codec, start)
+        return shape.filled(contents, codec, start)
     except MessageError:  # the turn methods know the place
         return None
 

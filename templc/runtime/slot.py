@@ -67,6 +67,10 @@ def slot_of(
     codec: Codec,
     at_start: bool,
 ) -> Slot:
+    """The slot of a content. hole: its piece, with a mark. before, after: the text around it. behind: what follows.
+
+    at_start: nothing at all comes before the text.
+    """
     mark = hole.message, hole.sampled, hole.weight, hole.text
     alike = merged([*before, mark, *after])
     around = ["".join(text for *_, text in waiting) for waiting in (before, after)]

@@ -59,7 +59,7 @@ def same_tools(previous: Tokens, tools: fold.Tools) -> None:
 
 def wants_prompt(last: str, asked: bool | None) -> bool:
     """Whether a generation prompt is added: as asked, else unless the last message has the assistant's role."""
-    return last != "assistant" if asked is None else asked
+    return last != "assistant" if asked is None else bool(asked)
 
 
 def sealed_state(renderer: Renderer, state: State) -> State:

@@ -21,8 +21,8 @@ from templc.runtime.history import Node, State, chain, emission, first_change
 from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.shape import Shape
-from templc.runtime.shapes import MARKS, cares_of, marked, shapes_of
-from templc.runtime.skeleton import Filled, Frames, Item, frames_of, keep, unfilled
+from templc.runtime.shapes import MARKS, UNKNOWN, cares_of, filled, marked, shapes_of
+from templc.runtime.skeleton import Filled, Frames, Item, frames_of, unfilled
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
 from templc.runtime.waiting import Waiting
@@ -64,7 +64,7 @@ def supervised(
     """The examples, in order of their length; see `Renderer.supervised`."""
     frames = frames_of(renderer, codec)
     if frames is not None and tools is None and isinstance(train_on, str):
-        found = _filled(renderer, messages, codec, train_on, frames)
+        found = _bare_example(renderer, messages, codec, train_on, frames)
         if found is not None:
             return [found]
     declared = read_tools(tools, as_template=renderer.as_template)
@@ -299,7 +299,7 @@ def _parted(items: Sequence[Item]) -> list[list[Item]]:
 # chats of bare texts
 
 
-def _filled(
+def _bare_example(
     renderer: Renderer, messages: Sequence[object], codec: Codec, train_on: str, frames: Frames
 ) -> Tokens | None:
     """The one example of bare texts; None where the turn methods have to write it, or where there are several."""
@@ -308,28 +308,24 @@ def _filled(
     if read is None:
         return None
     roles, contents = read
-    key = (train_on, roles)
-    known = shapes.examples.get(key, ())
-    if known == ():
-        known = keep(shapes.examples, key, _learnt(renderer, codec, roles, train_on, frames), 512)
-    if known is None:
-        return None
+    key = train_on, roles
+    known = shapes.examples.get(key, UNKNOWN)
+    if known is UNKNOWN:
+        given = renderer, codec, roles, train_on, frames
+        known = shapes.learn(shapes.examples, key, lambda: _bare_shapes(*given))
     parts: list[Tokens] = []
     at = 0
-    for shape in known:
-        count = len(shape.slots)
-        try:
-            part = shape.filled(contents[at : at + count], codec, 0)
-        except MessageError:  # the turn methods know the place
-            return None
+    for shape in known or ():
+        end = at + len(shape.slots)
+        part = filled(shape, contents[at:end], codec, 0)
         if part is None:
             return None
         parts.append(part)
-        at += count
-    return Tokens.joined(parts)
+        at = end
+    return Tokens.joined(parts) if parts else None
 
 
-def _learnt(
+def _bare_shapes(
     renderer: Renderer, codec: Codec, roles: Sequence[str], train_on: Any, frames: Frames
 ) -> tuple[Shape, ...] | None:
     """The parts of the only example; None where there are several, or remarks on it."""

@@ -117,6 +117,10 @@ class Tokens(list[int]):
             found = self._text = "".join(parts)
         return found
 
+    @text.setter
+    def text(self, text: str) -> None:
+        self._text = text
+
     def _texts(self) -> tuple[TextSource, ...]:
         found = self._text
         return found if isinstance(found, tuple) else (found,)
