@@ -138,7 +138,7 @@ class _Extension:
         None where that is not so, or where a fresh render would have it otherwise.
         """
         made = cls.of(renderer, previous, state, marked, codec, prompt)
-        if made._grown() is None or not made._alike():
+        if made._grown() is None or not made._unmoved():
             return None
         items, added = made._items(), made._added()
         if added is None or text_of(added) != text_of(items):
@@ -287,6 +287,13 @@ class _Extension:
 
     def _alike(self) -> bool:
         """Whether the last message is surely written as it was, whatever it sees now."""
+        if self._unmoved():
+            return True
+        frames = self.frames
+        return frames is not None and frames.alike(self.renderer, self.state, self.node, self.joint)
+
+    def _unmoved(self) -> bool:
+        """As `_alike`, whatever the last message says."""
         reads = self.node.message.role in self.renderer.reads_future
         return not reads or self.joint == self.node.seen
 
