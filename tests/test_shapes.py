@@ -133,6 +133,13 @@ def cut(
     return [*lead, *usual], [asked, said, asked][:size]
 
 
+def with_options(name: str) -> list[templc.Renderer]:
+    """A renderer for each set of options."""
+    tokenizer = responses.tokenizer_for(name)
+    sets = formats.option_sets(name, brief=True)
+    return [formats.renderer(name, tokenizer, **options) for options in sets]
+
+
 def known(renderer: templc.Renderer) -> int:
     """How many shapes a renderer has learnt."""
     codec = renderer.codec(None)
@@ -146,11 +153,7 @@ def known(renderer: templc.Renderer) -> int:
 
 @pytest.mark.parametrize("name", formats.FORMATS)
 def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
-    tokenizer = responses.tokenizer_for(name)
-    renderers = [
-        formats.renderer(name, tokenizer, **options)
-        for options in formats.option_sets(name, brief=True)
-    ]
+    renderers = with_options(name)
     prompts = st.sampled_from([None, False, True])
 
     @given(chats(), prompts, prompts, st.booleans(), st.integers(0, len(renderers) - 1))
@@ -175,11 +178,7 @@ def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
 
 @pytest.mark.parametrize("name", formats.FORMATS)
 def test_training_examples_are_those_of_the_turn_methods(name: str) -> None:
-    tokenizer = responses.tokenizer_for(name)
-    renderers = [
-        formats.renderer(name, tokenizer, **options)
-        for options in formats.option_sets(name, brief=True)
-    ]
+    renderers = with_options(name)
     flags = st.sampled_from([None, None, None, False, True, 0.5])
 
     @given(

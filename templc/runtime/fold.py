@@ -188,7 +188,7 @@ def items_of(
     """As `whole`, with skeletons where `frames` has them."""
     if frames is None or not turns.messages:
         return list(whole(renderer, turns, tools, prompt))
-    out = _writer(renderer, turns.messages, tools)
+    out = writer(renderer, turns.messages, tools)
     items = _head_items(renderer, out, frames)
     told = not tools or any(item.field == ToolText.field for item in items)
     seen = futures(turns, renderer.future(prompt=prompt))
@@ -219,9 +219,8 @@ def followed(
     opaque = frames.usable(out)
     number = start
     for message, past, future in zip(turns.messages, turns.pasts, seen, strict=False):
-        turn = opaque.get(message.role)
-        filled = turn and frames.filled(renderer, turn, number, message, past, future)
-        if filled:
+        filled = frames.filled(renderer, opaque, number, message, past, future)
+        if filled is not None:
             items.append(filled)
         else:
             out.pieces = []
@@ -247,7 +246,7 @@ def _warn_of_tools(renderer: Renderer) -> None:
 
 def begin(renderer: Renderer, turns: Turns, tools: Tools) -> Writer:
     """A writer that has written the head."""
-    out = _writer(renderer, turns.messages, tools)
+    out = writer(renderer, turns.messages, tools)
     _head(renderer, out)
     return out
 
@@ -261,7 +260,8 @@ def head(
     return out
 
 
-def _writer(renderer: Renderer, messages: Sequence[Message], tools: Tools) -> Writer:
+def writer(renderer: Renderer, messages: Sequence[Message], tools: Tools) -> Writer:
+    """A writer that knows what is fixed for a conversation, and has written nothing."""
     leads = bool(messages) and messages[0].role == "system"
     return Writer(tools, messages[0] if leads else None, hoisted(renderer, messages))
 
@@ -290,7 +290,7 @@ def as_sampled(
     """
     history = Turns(turns.messages[:-1], turns.pasts[:-1])
     seen = futures(history, renderer.future(prompt=True))
-    out = _writer(renderer, turns.messages, tools)
+    out = writer(renderer, turns.messages, tools)
     if frames is None:
         _head(renderer, out)
         write_turns(renderer, out, history, seen)

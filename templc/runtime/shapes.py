@@ -259,8 +259,8 @@ def _fresh(
     except MessageError:
         return None
     seen = fold.futures(turns, renderer.future(prompt=prompt))
-    lead = turns.messages[0] if roles[0] == "system" else None
-    cares = cares_of(renderer, frames, Writer(None, lead), items, roles)
+    out = fold.writer(renderer, turns.messages, None)
+    cares = cares_of(renderer, frames, out, items, roles)
     if cares is None:
         return None
     return _known(Written(items, turns.pasts, seen, None), roles, cares, codec, 0)
@@ -304,8 +304,8 @@ def _known(
     if shape is None:
         return None
     tied = bool(shape.ids) and shape.ids[0] in codec.controls.ids
-    filled = {one.message: one.skeleton for one in written.items if isinstance(one, Filled)}
-    skeletons = [filled.get(number) for number in range(start, start + len(roles))]
+    by_number = {one.message: one.skeleton for one in written.items if isinstance(one, Filled)}
+    skeletons = [by_number.get(number) for number in range(start, start + len(roles))]
     turns = list(zip(roles, written.pasts, written.seen, skeletons, strict=False))
     return Known(shape, turns, written.pasts[-1], written.joint, tied)
 

@@ -3,7 +3,7 @@
 The spec says by role which turns copy their content without a look into it. Such a turn, for one past and future, is
 a `Skeleton`: what stands before its content and behind it. It is found by running the turn method on a mark.
 
-    frames_of(renderer, codec).filled(renderer, 0, Message("user", "hi"), past, future).text
+    frames.filled(renderer, frames.usable(out), 0, Message("user", "hi"), past, future).text
         ->  "<|im_start|>user\\nhi<|im_end|>\\n"
 """
 
@@ -78,11 +78,12 @@ class Skeleton:
     @property
     def untrained(self) -> Skeleton:
         """The same with no weight at all."""
+        if not self.trains:
+            return self
         if self._untrained is None:
             before, behind = (_weightless(part) for part in (self.before, self.behind))
             hole = None if self.hole is None else self.hole._replace(weight=0.0)
-            bare = Skeleton(before, hole, behind, self.guard, at_start=self.at_start)
-            self._untrained = bare if self.trains else self
+            self._untrained = Skeleton(before, hole, behind, self.guard, at_start=self.at_start)
         return self._untrained
 
     @property
@@ -179,6 +180,10 @@ class Frames:
         """The opaque turns, by role, that read nothing of the tools and system messages of this conversation."""
         return self._without(out.tools_given, out.lead is not None, bool(out.systems))
 
+    def _usable_behind(self, state: State) -> dict[str, Opaque]:
+        """The same for earlier tokens, whose head is written."""
+        return self._without(state.tools is not None, state.lead is not None, False)
+
     def _without(self, tools: bool, lead: bool, systems: bool) -> dict[str, Opaque]:
         """The opaque turns that read nothing of what there is."""
         there = (tools, lead, systems)
@@ -195,10 +200,8 @@ class Frames:
         """Whether the turn of a message that sees another future is surely the same."""
         message, past, known = node.message, node.past, node.skeleton
         if known is None:
-            there = state.tools is not None, state.lead is not None, False
-            turn = self._without(*there).get(message.role)
-            args = node.index, message, past, node.seen
-            filled = None if turn is None else self.filled(renderer, turn, *args)
+            usable = self._usable_behind(state)
+            filled = self.filled(renderer, usable, node.index, message, past, node.seen)
             if filled is None:
                 return False
             known = node.skeleton = filled.skeleton
@@ -206,8 +209,9 @@ class Frames:
 
     def kept(self, renderer: Renderer, state: State, node: Node, live: Any) -> bool:
         """Whether the turn of a message surely is its prompt and what was sampled, as it was written then."""
-        there = state.tools is not None, state.lead is not None, False
-        if "prompt" not in self._without(*there) or not self.alike(renderer, state, node, live):
+        if "prompt" not in self._usable_behind(state):
+            return False
+        if not self.alike(renderer, state, node, live):
             return False
         assert node.skeleton is not None
         halves = node.skeleton.halves
@@ -216,14 +220,17 @@ class Frames:
     def filled(
         self,
         renderer: Renderer,
-        turn: Opaque,
+        usable: Mapping[str, Opaque],
         number: int,
         message: Message,
         past: Any,
         future: Any,
     ) -> Filled | None:
-        """The turn of a message, where its role has this usable turn; None where its method has to write it."""
+        """The turn of a message; None where its method has to write it. usable: the opaque turns of here, by role."""
         role, content = message.role, message.content
+        turn = usable.get(role)
+        if turn is None:
+            return None
         if not number and role == "system" and renderer.info.leading:
             return None  # the head writes a system message that stands first
         if not content or not turn.lacks <= message.absent or message.parts:
@@ -248,9 +255,8 @@ class Frames:
         live: Any,
     ) -> Filled | None:
         """What the model samples of a turn and what follows, seeing `live`; None where its method has to write it."""
-        turn = self.usable(out).get(message.role)
-        filled = turn and self.filled(renderer, turn, number, message, past, live)
-        if not filled or filled.skeleton.halves is None:
+        filled = self.filled(renderer, self.usable(out), number, message, past, live)
+        if filled is None or filled.skeleton.halves is None:
             return None
         return filled._replace(skeleton=filled.skeleton.halves[1])
 

@@ -273,13 +273,12 @@ def _parted(items: Sequence[Item]) -> list[list[Item]]:
     parts: list[list[Item]] = [[]]
     sampling = True  # nothing stands before the first piece
     for item in items:
-        skeleton = item.skeleton if isinstance(item, Filled) else None
-        if skeleton is not None and not skeleton.trains:
+        if isinstance(item, Filled) and not item.skeleton.trains:
             parts[-1].append(item)
-            sampling = skeleton.pieces[-1].sampled if skeleton.pieces else sampling
-        elif skeleton is not None and skeleton.halves is not None:
-            assert isinstance(item, Filled)
-            first, rest = skeleton.halves
+            pieces = item.skeleton.pieces
+            sampling = pieces[-1].sampled if pieces else sampling
+        elif isinstance(item, Filled) and item.skeleton.halves is not None:
+            first, rest = item.skeleton.halves
             if first.before:
                 parts[-1].append(Filled(first, item.message))
                 sampling = False
@@ -334,8 +333,8 @@ def _bare_shapes(
         plans = _planned(renderer, turns, None, train_on, frames)
     except MessageError:
         return None
-    lead = turns.messages[0] if roles[0] == "system" else None
-    cares = cares_of(renderer, frames, Writer(None, lead), plans[0].items, roles)
+    out = fold.writer(renderer, turns.messages, None)
+    cares = cares_of(renderer, frames, out, plans[0].items, roles)
     if len(plans) > 1 or plans[0].notes or cares is None:
         return None
     found: list[Shape] = []
