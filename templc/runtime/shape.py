@@ -7,7 +7,7 @@ Shape.of(pieces, marks, cares, codec, 0, at_start=True).filled(["hi", "hello"], 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
@@ -16,8 +16,10 @@ from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
 from templc.runtime.slot import Parts, Slot, slot_of
-from templc.runtime.tokens import Span, Tokens
+from templc.runtime.tokens import Later, Span, Tokens
 
+Making: TypeAlias = "tuple[Any, ...]"
+"""What is called for a state, and with what before the contents: a `partial` takes five times as long to make."""
 _extend = list.extend
 # As `Fill(...)`, in a third of the time.
 _new = tuple.__new__
@@ -113,10 +115,13 @@ class Shape:
             return None
         return cls(groups, rows, holes, cares, codec, start, at_start)
 
-    def filled(self, contents: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+    def filled(
+        self, contents: Sequence[str], codec: Codec, start: int, state: Making = ()
+    ) -> Tokens | None:
         """The tokens with these contents, none of them empty; `start` is the number of the first message.
 
-        None where a content is not what its place takes. MessageError, without a place, as for `encode`.
+        state: how it is made. None where a content is not what its place takes. MessageError, without a place, as for
+        `encode`.
         """
         for at, care in self._cares:
             if care.refuses(contents[at]):
@@ -136,8 +141,8 @@ class Shape:
             first = False
             _extend(tokens, found)
             _extend(tokens, ids)
-        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec))
-        return tokens.complete(fill.runs, text=fill.text, spans=fill.spans)
+        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
+        return tokens.told(fill)
 
     def pieces(self, contents: Sequence[str]) -> list[Piece]:
         """What the turn methods write with these contents."""
@@ -147,17 +152,23 @@ class Shape:
         return found
 
 
-class Fill(NamedTuple):
-    """Contents in a shape: what is worked out when somebody asks.
-
-    known: how many ids each slot has, or each part of it. shift: how much higher the numbers of messages are.
-    """
-
+class _Filling(NamedTuple):
     shape: Shape
     contents: Sequence[str]
     known: Sequence[int | list[int]]
     shift: int
     codec: Codec
+    making: Making
+
+
+class Fill(_Filling, Later):
+    """Contents in a shape: what is worked out when somebody asks.
+
+    known: how many ids each slot has, or each part of it. shift: how much higher the numbers of messages are. making:
+    how the state is made.
+    """
+
+    __slots__ = ()
 
     def runs(self, ids: list[int]) -> list[Run]:
         """What is known of the ids."""
@@ -215,6 +226,13 @@ class Fill(NamedTuple):
             for piece in self.shape.pieces(self.contents)
         ]
         return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
+
+    def state(self) -> object | None:
+        """The state behind the contents; None where nobody said how it is made."""
+        if not self.making:
+            return None
+        make, *given = self.making
+        return make(*given, self.contents)  # type: ignore[no-any-return]
 
 
 def _begun(row: Row, codec: Codec, at_start: bool) -> tuple[Encoded, Sequence[Waiting]]:

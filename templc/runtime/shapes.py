@@ -8,7 +8,6 @@ they write is filled in from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from templc.runtime import fold
@@ -17,7 +16,7 @@ from templc.runtime.errors import MessageError
 from templc.runtime.history import Node, State, first_change
 from templc.runtime.messages import bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
-from templc.runtime.shape import Care, Shape
+from templc.runtime.shape import Care, Making, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
 from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS
@@ -157,10 +156,7 @@ def rendered(
         )
     if known is None:
         return None
-    tokens = filled(known.shape, contents, codec, 0)
-    if tokens is not None:
-        tokens.state = partial(_written, renderer, known, contents, prompt)
-    return tokens
+    return filled(known.shape, contents, codec, 0, (_written, renderer, known, prompt))
 
 
 def extended(
@@ -208,10 +204,12 @@ def extended(
     return tokens
 
 
-def filled(shape: Shape, contents: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+def filled(
+    shape: Shape, contents: Sequence[str], codec: Codec, start: int, state: Making = ()
+) -> Tokens | None:
     """A shape with these contents; None where the turn methods have to write them, or to say what is wrong with one."""
     try:
-        return shape.filled(contents, codec, start)
+        return shape.filled(contents, codec, start, state)
     except MessageError:  # the turn methods know the place
         return None
 
@@ -237,7 +235,7 @@ def _after(
     return _new(State, (*fixed, *now, (), "", state.apart, state.unchecked))
 
 
-def _written(renderer: Renderer, known: Known, contents: Sequence[str], prompt: bool) -> State:
+def _written(renderer: Renderer, known: Known, prompt: bool, contents: Sequence[str]) -> State:
     """The same where there is nothing before."""
     first = known.turns[0][0]
     lead = bare_message(first, contents[0]) if first == "system" else None
