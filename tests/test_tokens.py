@@ -147,6 +147,11 @@ class Told(Later):
         assert ids == [7, 8, 9]
         return [(1, 0, False, 0.0), (1, 1, True, 1.0), (1, 1, True, 0.5)]
 
+    def weights(self, ids: list[int]) -> list[float]:
+        self.asked.append("weights")
+        assert ids == [7, 8, 9]
+        return [0.0, 1.0, 0.5]
+
     def text(self) -> str:
         self.asked.append("text")
         return "abc"
@@ -187,6 +192,14 @@ def test_what_is_told_later_is_as_if_it_had_been_given(
     assert attributes(duplicate(tokens)) == attributes(example()) | {"notes": ()} | more
     both = attributes(tokens + example()) | {"notes": ()}
     assert both == attributes(example() + example()) | {"notes": ()}
+
+
+def test_weights_are_told_alone_and_stay_when_the_rest_is() -> None:
+    tokens, later = told_example()
+    weights = tokens.weights
+    assert later.asked == ["weights"]
+    assert tokens.sampled == example().sampled and tokens.weights is weights
+    assert later.asked == ["weights", "runs"]
 
 
 def test_what_is_set_counts_and_not_what_would_have_been_told() -> None:

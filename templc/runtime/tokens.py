@@ -21,7 +21,8 @@ NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 TextSource: TypeAlias = "str | Later"
 TextParts: TypeAlias = "TextSource | tuple[TextSource, ...]"
 """Parts stand in one row: parts inside parts of parts would be too deep where thousands were joined."""
-ColumnSource: TypeAlias = "Columns | list[Run] | Later"
+ColumnSource: TypeAlias = "Columns | list[Run] | Later | tuple[Later, list[float]]"
+"""With the weights, where nothing but these was asked for."""
 
 Parts: TypeAlias = "tuple[tuple[int, SpanSource | list[Span]], ...]"
 
@@ -50,6 +51,10 @@ class Later:
 
     def runs(self, ids: list[int]) -> list[Run]:
         """What is known of each token."""
+        raise NotImplementedError
+
+    def weights(self, ids: list[int]) -> list[float]:
+        """The weights of the runs: most often nobody asks for more of them."""
         raise NotImplementedError
 
     def text(self) -> str:
@@ -160,7 +165,10 @@ class Tokens(list[int]):
         found = self._columns
         if isinstance(found, Later):
             found = self._columns = found.runs(self)
-        return found
+        elif type(found) is tuple:
+            later, weights = found
+            found = self._columns = Columns(later.runs(self), weights)
+        return found  # type: ignore[return-value]
 
     def _lists(self) -> Columns:
         found = self._columns
@@ -178,7 +186,12 @@ class Tokens(list[int]):
     @property
     def weights(self) -> list[float]:
         """What the loss of each token is multiplied with; 0.0: not trained."""
-        return self._lists().weights
+        found = self._columns
+        if isinstance(found, Later):
+            weights = found.weights(self)
+            self._columns = found, weights
+            return weights
+        return found[1] if type(found) is tuple else self._lists().weights
 
     @weights.setter
     def weights(self, column: list[float]) -> None:
