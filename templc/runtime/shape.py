@@ -22,8 +22,8 @@ from templc.runtime.weighing import listed, weighings
 Making: TypeAlias = "tuple[Any, ...]"
 """What is called for a state, and with what before the contents: a `partial` takes five times as long to make."""
 _extend = list.extend
-# As `Fill(...)`, in a third of the time.
-_new = tuple.__new__
+# As `Fill(...)` and `Tokens()`, in a third of the time.
+_new, _bare = tuple.__new__, Tokens.__new__
 
 
 class Care(NamedTuple):
@@ -46,6 +46,8 @@ class Shape:
     """Ids, and slots for contents. start: the number of the first message. at_start: nothing comes before it."""
 
     __slots__ = (
+        "_around",
+        "_behind",
         "_cares",
         "_groups",
         "_holes",
@@ -86,6 +88,8 @@ class Shape:
             alone = at_start and not (self.ids or self.slots)
             self.slots.append(slot_of(waiting, hole, row.lead, behind, codec, alone))
             waiting = row.tail
+        self._around = [(slot.before, slot.after) for slot in self.slots]
+        self._behind = [slot.ids for slot in self.slots]
         self.weighings, self.last_weights = weighings(self.runs, self.slots)
 
     @classmethod
@@ -130,12 +134,27 @@ class Shape:
         for at, care in self._cares:
             if care.refuses(contents[at]):
                 return None
-        tokens = Tokens.__new__(Tokens)
+        texts: list[str] = []
+        for at, (before, after) in enumerate(self._around):
+            texts.append(f"{before}{contents[at]}{after}")
+        tokens = _bare(Tokens)
+        _extend(tokens, self.ids)
+        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, texts, self._behind)
+        if known is None:
+            tokens, known = self._one_by_one(contents, texts, codec)
+        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
+        return tokens.told(fill)
+
+    def _one_by_one(
+        self, contents: Sequence[str], texts: Sequence[str], codec: Codec
+    ) -> tuple[Tokens, list[int | list[int]]]:
+        """The ids, and what is known of each slot, where the codec takes one text at a time."""
+        tokens = _bare(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
         known: list[int | list[int]] = []
-        for content, (before, after, _, parts, ids, _) in zip(contents, self.slots, strict=True):
-            text = before + content + after if before or after else content
+        for content, text, slot in zip(contents, texts, self.slots, strict=True):
+            parts = slot.parts
             if parts is None or codec.bytewise:
                 found = codec.plain(text, at_start=first)
                 known.append(len(found))
@@ -144,9 +163,8 @@ class Shape:
                 known.append(counts)
             first = False
             _extend(tokens, found)
-            _extend(tokens, ids)
-        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
-        return tokens.told(fill)
+            _extend(tokens, slot.ids)
+        return tokens, known
 
     def pieces(self, contents: Sequence[str]) -> list[Piece]:
         """What the turn methods write with these contents."""
