@@ -37,6 +37,11 @@ class Care(NamedTuple):
         """Whether there are contents that it refuses."""
         return bool(self.guard or self.turn.strips or self.turn.sought)
 
+    @property
+    def closely(self) -> bool:
+        """Whether it refuses contents for more than the white space around them."""
+        return bool(self.guard or self.turn.sought)
+
     def refuses(self, content: str) -> bool:
         """Whether this content, which is not empty, is written otherwise than others."""
         return content[0] == self.guard or self.turn.looks(content)
@@ -73,7 +78,7 @@ class Shape:
     ) -> None:
         self._groups, self._holes = groups, holes
         self.texts = [text_of(group) for group in groups]
-        self._cares = [(at, care) for at, care in enumerate(cares) if care.needed]
+        self._cares = [(at, care.closely, care) for at, care in enumerate(cares) if care.needed]
         self._start, self.at_start = start, at_start
         first, waiting = _begun(rows[0], codec, at_start)
         if not holes and waiting:
@@ -131,8 +136,10 @@ class Shape:
         state: how it is made. None where a content is not what its place takes. MessageError, without a place, as for
         `encode`.
         """
-        for at, care in self._cares:
-            if care.refuses(contents[at]):
+        for at, closely, care in self._cares:
+            content = contents[at]
+            # `strip` returns a text without white space around it as it is, in a fifth of the time of `refuses`.
+            if (closely or content.strip() is not content) and care.refuses(content):
                 return None
         texts: list[str] = []
         for at, (before, after) in enumerate(self._around):

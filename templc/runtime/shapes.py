@@ -8,6 +8,7 @@ they write is filled in from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from templc.runtime import fold
@@ -94,23 +95,31 @@ class Shapes:
             return None
         roles: list[str] = []
         contents: list[str] = []
-        allowed, firsts = self._roles, self._firsts
+        allowed, filtered, firsts = self._roles, self._filter, self._firsts
         for message in messages:
             if type(message) is not dict or len(message) != 2:
                 return None
-            role, content = message.get("role"), message.get("content")
+            try:
+                role, content = message["role"], message["content"]
+            except KeyError:
+                return None
             if type(role) is not str or role not in allowed:
                 return None
             if type(content) is not str or not content or content.isspace():
                 return None
-            if self._filter is not None and self._filter(content) != content:
+            if filtered is not None and filtered(content) != content:
                 return None
             for first in firsts:
-                if first in content and any(text in content for text in self._texts):
+                if first in content and self._holds(content):
                     return None
             roles.append(role)
             contents.append(content)
         return (tuple(roles), contents) if roles else None
+
+    def _holds(self, content: str) -> bool:
+        """Whether there is a text in it that is looked for."""
+        # Not in `read`, whose variables would all be slower if a generator knew them.
+        return any(text in content for text in self._texts)
 
     def learn(
         self,
@@ -151,9 +160,9 @@ def rendered(
     key = roles, prompt
     known = shapes.known.get(key, UNKNOWN)
     if known is UNKNOWN:
-        known = shapes.learn(
-            shapes.known, key, lambda: _fresh(renderer, frames, codec, roles, prompt)
-        )
+        # With a `lambda`, which knows the variables of here, every call would pay for them.
+        make = partial(_fresh, renderer, frames, codec, roles, prompt)
+        known = shapes.learn(shapes.known, key, make)
     if known is None:
         return None
     return filled(known.shape, contents, codec, 0, (_written, renderer, known, prompt))
