@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import templc
 from templc import FormatError, MessageError, OptionError
 from templc.problems.problem import SpecError
+from templc.runtime import misplaced
 from tests.support import vocabularies
 from tests.support.formats import FORMATS, SPECS, VOCABULARIES, renderer
 
@@ -123,6 +125,15 @@ def test_options_belong_to_the_renderer(call: str) -> None:
     with pytest.raises(OptionError) as caught:
         getattr(renderer, call)([USER], tool=[])
     assert caught.value.help == "did you mean `tools`?"
+
+
+def test_signatures_show_what_a_call_takes_and_no_more() -> None:
+    for name in misplaced.CALLS:
+        method = getattr(templc.Renderer, name)
+        parameters = inspect.signature(method).parameters
+        assert "misplaced" not in parameters and "self" in parameters, name
+        with pytest.raises(OptionError, match=f"{name} takes no `_x`"):
+            getattr(templc.get_renderer("granite_4"), name)([], [], _x=1)
 
 
 def test_how_a_renderer_treats_its_input_is_said_when_it_is_made() -> None:

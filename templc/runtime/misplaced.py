@@ -41,9 +41,19 @@ def refuse_argument(name: str) -> None:
 
 
 def takes_no_options(renderer: Made) -> Made:
-    """The class with methods that say where an option belongs, instead of a bare TypeError."""
+    """The class with methods that say where an option belongs, instead of a bare TypeError.
+
+    A method with `**misplaced: Never` says it itself, by `misplaced_error`: being wrapped would cost a call of it as
+    much as reading a message. Its signature does not show that.
+    """
     for name in CALLS:
-        setattr(renderer, name, _told(getattr(renderer, name)))
+        method = getattr(renderer, name)
+        signature = inspect.signature(method)
+        shown = [one for one in signature.parameters.values() if one.kind != one.VAR_KEYWORD]
+        if len(shown) < len(signature.parameters):
+            method.__signature__ = signature.replace(parameters=shown)
+        else:
+            setattr(renderer, name, _told(method))
     return renderer
 
 
@@ -55,24 +65,25 @@ def _told(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **given)
         except TypeError:
-            if given.keys() <= takes:
+            wrong = given.keys() - takes
+            if not wrong:
                 raise
-            wrong = min(given.keys() - takes)
-            error = _misplaced(method.__name__, wrong, takes, self.info.name, self.known_options)
-        raise error
+        raise misplaced_error(self, method.__name__, wrong)
 
     return call
 
 
-def _misplaced(
-    call: str, name: str, takes: Iterable[str], format_name: str, known: Mapping[str, object]
-) -> OptionError:
+def misplaced_error(renderer: Any, call: str, wrong: Iterable[str]) -> OptionError:
+    """What to say of arguments that this method of a renderer does not take."""
+    name = min(wrong)
+    known: Mapping[str, object] = renderer.known_options
+    format_name = renderer.info.name
     if name in known or name in OF_A_RENDERER:
         return OptionError(
             f"the option `{name}` is given when the renderer is made, not to {call}",
             help=f'get_renderer("{format_name}", {name}=...)',
         )
-    close = get_close_matches(name, takes, 1)
+    close = get_close_matches(name, inspect.signature(getattr(renderer, call)).parameters, 1)
     cure = f"did you mean `{close[0]}`?" if close else f"{format_name} has no such option either"
     if name in OF_A_RENDER:
         cure = f"render takes it: renderer.render(messages, {name}=...)"

@@ -11,7 +11,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Never
 
 from templc.runtime import fold, signature
 from templc.runtime.binding import open_tokens, own_tokens, require_tokens
@@ -25,9 +25,9 @@ from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, Reader
-from templc.runtime.misplaced import takes_no_options
+from templc.runtime.misplaced import misplaced_error, takes_no_options
 from templc.runtime.opaque import Opaque
-from templc.runtime.options import Option, Value, checked, one_of
+from templc.runtime.options import Option, checked, one_of
 from templc.runtime.parsed import Parsed
 from templc.runtime.parser.grammar import Response
 from templc.runtime.parser.start import Prompt
@@ -112,12 +112,8 @@ class Renderer:
         self._checked: Codec | None = None
         self._bound: tuple[Codec, Renderer | None] | None = None
         self._fingerprint = ""
-        self._set(self.options)
+        vars(self).update(self.options)
         self.rules = self.rules.under(self.options)
-
-    def _set(self, options: Mapping[str, Value]) -> None:
-        for name, value in options.items():
-            setattr(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process: codecs are made again where they are needed."""
@@ -179,6 +175,7 @@ class Renderer:
         extend: Tokens | None = None,
         history: History = "faithful",
         continue_final_message: bool = False,
+        **misplaced: Never,
     ) -> Tokens:
         """The token ids of a conversation, aligned with weights, `sampled` and message indexes.
 
@@ -187,6 +184,8 @@ class Renderer:
         answer, written up to its end, to be gone on with. MessageError for what the format cannot express,
         TokenizerError for a tokenizer that lacks its control tokens.
         """
+        if misplaced:
+            raise misplaced_error(self, "render", misplaced)
         codec = self.codec(tokenizer)
         bound = self.bound(codec)
         if tools is None and extend is None and not continue_final_message:
@@ -218,6 +217,7 @@ class Renderer:
         *,
         add_generation_prompt: bool | None = None,
         history: History = "faithful",
+        **misplaced: Never,
     ) -> Tokens:
         """The tokens that `messages` add: `previous + extend(previous, new)` equals a fresh render of everything.
 
@@ -225,6 +225,8 @@ class Renderer:
         `witness`. history="as_sampled" keeps every earlier token and says in `notes` from which token on the
         result differs from a fresh render. OptionError where format or options are not those of `previous`.
         """
+        if misplaced:
+            raise misplaced_error(self, "extend", misplaced)
         codec = self.codec(tokenizer)
         bound = self.bound(codec)
         return extension(
@@ -331,7 +333,8 @@ class Renderer:
         codec = None if isinstance(completion, str) else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
         given = (prompt, self._declared(tools), state)
-        return read_whole(self._for(codec), codec, completion, given, accept, finished)
+        bound = self if codec is None else self.bound(codec)
+        return read_whole(bound, codec, completion, given, accept, finished)
 
     def parser(
         self,
@@ -346,10 +349,8 @@ class Renderer:
         tokenizer = self.tokenizer if tokenizer is None else tokenizer
         codec = None if tokenizer is None else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
-        return Parser(self._for(codec), codec, prompt, self._declared(tools), None, accept)
-
-    def _for(self, codec: Codec | None) -> Renderer:
-        return self if codec is None else self.bound(codec)
+        bound = self if codec is None else self.bound(codec)
+        return Parser(bound, codec, prompt, self._declared(tools), None, accept)
 
     def _declared(self, tools: Sequence[object] | None) -> fold.Tools:
         return read_tools(tools, as_template=self.as_template)
@@ -375,7 +376,7 @@ class Renderer:
             found = copy.copy(self) if own else None  # without frames, as `__getstate__` has it
             if found is not None:
                 found.options, found._fingerprint = {**self.options, **own}, ""
-                found._set(own)
+                vars(found).update(own)
             known = self._bound = codec, found
         return known[1] or self
 
