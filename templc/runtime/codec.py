@@ -14,8 +14,9 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from templc.runtime.added import Matcher
 from templc.runtime.errors import TokenizerError
@@ -102,7 +103,8 @@ class Codec(Protocol):
         ...
 
 
-class _Kept(NamedTuple):
+@dataclass(slots=True)
+class _Kept:
     """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
 
     stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
 from templc.runtime.encode import spans_of
+from templc.runtime.errors import MessageError
 from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
@@ -133,8 +134,8 @@ class Shape:
     ) -> Tokens | None:
         """The tokens with these contents, none of them empty; `start` is the number of the first message.
 
-        state: how it is made. None where a content is not what its place takes. MessageError, without a place, as for
-        `encode`.
+        state: how it is made. None where a content is not what its place takes, or none that can be encoded: the turn
+        methods know the place of it.
         """
         for at, closely, care in self._cares:
             content = contents[at]
@@ -148,7 +149,10 @@ class Shape:
         _extend(tokens, self.ids)
         known: Sequence[int | list[int]] | None = codec.plain_into(tokens, texts, self._behind)
         if known is None:
-            tokens, known = self._one_by_one(contents, texts, codec)
+            try:
+                tokens, known = self._one_by_one(contents, texts, codec)
+            except MessageError:
+                return None
         fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
         return tokens.told(fill)
 

@@ -17,7 +17,7 @@ from templc.runtime.errors import MessageError
 from templc.runtime.history import Node, State, first_change
 from templc.runtime.messages import bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
-from templc.runtime.shape import Care, Making, Shape
+from templc.runtime.shape import Care, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
 from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS
@@ -158,14 +158,14 @@ def rendered(
     roles, contents = read
     prompt = wants_prompt(roles[-1], prompt)
     key = roles, prompt
-    known = shapes.known.get(key, UNKNOWN)
+    known: Known | None = shapes.known.get(key, UNKNOWN)
     if known is UNKNOWN:
         # With a `lambda`, which knows the variables of here, every call would pay for them.
         make = partial(_fresh, renderer, frames, codec, roles, prompt)
         known = shapes.learn(shapes.known, key, make)
     if known is None:
         return None
-    return filled(known.shape, contents, codec, 0, (_written, renderer, known, prompt))
+    return known.shape.filled(contents, codec, 0, (_written, renderer, known, prompt))
 
 
 def extended(
@@ -194,7 +194,7 @@ def extended(
     there = None if state.tools is None else len(state.tools), state.lead is None
     last = node.message.role, node.seen, node.past if state.pending else None
     key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
-    known = shapes.known.get(key, UNKNOWN)
+    known: Known | None = shapes.known.get(key, UNKNOWN)
     if known is UNKNOWN:
         given = renderer, frames, previous, state, roles, codec, prompt, learn
         known = shapes.learn(shapes.known, key, lambda: _behind(*given))
@@ -205,22 +205,12 @@ def extended(
         earlier = known.joint.before(node.message)
         if parent.seen != earlier and first_change(renderer, state, parent, earlier, frames):
             return None
-    tokens = filled(known.shape, contents, codec, node.index + 1)
+    tokens = known.shape.filled(contents, codec, node.index + 1)
     if tokens is not None:
         tokens.state = _after(renderer, state, known, contents, prompt)
         if state.unchecked is not None:
             tokens.notes_of_state()
     return tokens
-
-
-def filled(
-    shape: Shape, contents: Sequence[str], codec: Codec, start: int, state: Making = ()
-) -> Tokens | None:
-    """A shape with these contents; None where the turn methods have to write them, or to say what is wrong with one."""
-    try:
-        return shape.filled(contents, codec, start, state)
-    except MessageError:  # the turn methods know the place
-        return None
 
 
 def _after(

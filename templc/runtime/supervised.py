@@ -21,7 +21,7 @@ from templc.runtime.history import Node, State, chain, emission, first_change
 from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.shape import Shape
-from templc.runtime.shapes import MARKS, UNKNOWN, cares_of, filled, marked, shapes_of
+from templc.runtime.shapes import MARKS, UNKNOWN, cares_of, marked, shapes_of
 from templc.runtime.skeleton import Filled, Frames, Item, frames_of, unfilled
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
@@ -316,7 +316,7 @@ def _bare_example(
     at = 0
     for shape in known or ():
         end = at + len(shape.slots)
-        part = filled(shape, contents[at:end], codec, 0)
+        part = shape.filled(contents[at:end], codec, 0)
         if part is None:
             return None
         parts.append(part)
