@@ -127,7 +127,9 @@ def test_the_kept_words_of_gigatoken_are_thrown_away(monkeypatch: pytest.MonkeyP
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 1
     monkeypatch.setattr(with_gigatoken, "GROWTH", -1)
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 3
-    assert [encode.into([], ["x" * 6] * 2, [[], []]) for _ in range(2)] == [[1, 1]] * 2
+    assert [encode.into([], ["x" * 5] * 2, 2 * [("x", "", [])], str) for _ in range(2)] == [
+        [1, 1]
+    ] * 2
     assert len(made) == 5
 
 
@@ -137,17 +139,21 @@ def test_several_texts_are_encoded_as_one_by_one() -> None:
     drawn = [*strings(300, 11), "", "a" * 2000, "é\u0301", "\ud800", "\u0378"]
     known = 0
     for texts in zip(drawn, drawn[1:], drawn[2:], strict=False):
-        apart = [engine.ids(text) for text in texts]
+        places = [("", "", [1]), ("x ", "", []), ("", "\n", [2, 3])]
+        whole = [
+            before + text + after for text, (before, after, _) in zip(texts, places, strict=True)
+        ]
+        apart = [engine.ids(text) for text in whole]
         ids = [7]
-        sizes = engine.into(ids, texts, [[1], [], [2, 3]])
+        sizes = engine.into(ids, texts, places)
         if sizes is None:
-            assert None in apart or any(engine.starts(text) is None for text in texts), texts
+            assert any(engine.starts(text) is None for text in whole), texts
             continue
         one, two, three = ([*map(int, found or ())] for found in apart)
         assert ids == [7, *one, 1, *two, *three, 2, 3] and sizes == [*map(len, (one, two, three))]
         known += 1
     assert known > 100
-    assert fast_engine(own, KINDS[1:]).into([], ["a"], [[]]) is None
+    assert fast_engine(own, KINDS[1:]).into([], ["a"], [("", "", [])]) is None
 
 
 def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,11 +169,12 @@ def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch
 
     ids: list[int] = []
     encode = with_gigatoken.Renewed(lambda: None, Busy(3))
-    assert encode.into(ids, "abc", [[0], [1], [2]]) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
+    places = [("", "", [at]) for at in range(3)]
+    assert encode.into(ids, "abc", places, str) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
     monkeypatch.setattr(with_gigatoken, "_TRIES", 2)
     stuck = with_gigatoken.Renewed(lambda: None, Busy(9))
     engine = FastEngine((stuck, stuck.into), [], name="n", compose=None, strange="")
-    assert engine.into([], "abc", [[], [], []]) is None and engine.ids("b") is None
+    assert engine.into([], "abc", places) is None and engine.ids("b") is None
 
 
 def test_a_pair_that_never_happens_makes_no_last_merge() -> None:

@@ -16,11 +16,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from templc.runtime.added import Matcher
 from templc.runtime.errors import TokenizerError
 from templc.runtime.scaffold import Scaffold
+
+Place: TypeAlias = tuple[str, str, list[int]]
+"""Of a content: the text before it and the text after it, which are encoded with it, and the ids that follow."""
 
 
 class Codec(Protocol):
@@ -65,11 +68,11 @@ class Codec(Protocol):
         ...
 
     def plain_into(
-        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
     ) -> list[int] | None:
-        """Adds the ids of each text as `plain` has them, and those that stand behind it; how many each text has.
+        """Adds what `plain` has for each content in its place, and the ids behind it; how many each place has.
 
-        None where that is no faster than asking for one by one, or not `bytewise`; `ids` may have some of them then.
+        None where one by one is as fast, or the only way, and where it is not `bytewise`; `ids` is of no use then.
         """
         ...
 

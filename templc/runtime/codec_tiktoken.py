@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from templc.runtime.added import AddedToken, Matcher
+from templc.runtime.codec import Place
 from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.scaffold import Scaffold
@@ -47,7 +48,7 @@ class TiktokenCodec:
         return self._encoded(text, self._encoding.encode_ordinary)
 
     def plain_into(
-        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
     ) -> list[int] | None:
         return None
 

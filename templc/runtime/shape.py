@@ -52,11 +52,10 @@ class Shape:
     """Ids, and slots for contents. start: the number of the first message. at_start: nothing comes before it."""
 
     __slots__ = (
-        "_around",
-        "_behind",
         "_cares",
         "_groups",
         "_holes",
+        "_places",
         "_start",
         "at_start",
         "ids",
@@ -94,8 +93,7 @@ class Shape:
             alone = at_start and not (self.ids or self.slots)
             self.slots.append(slot_of(waiting, hole, row.lead, behind, codec, alone))
             waiting = row.tail
-        self._around = [(slot.before, slot.after) for slot in self.slots]
-        self._behind = [slot.ids for slot in self.slots]
+        self._places = [(slot.before, slot.after, slot.ids) for slot in self.slots]
         self.weighings, self.last_weights = weighings(self.runs, self.slots)
 
     @classmethod
@@ -142,30 +140,27 @@ class Shape:
             # `strip` returns a text without white space around it as it is, in a fifth of the time of `refuses`.
             if (closely or content.strip() is not content) and care.refuses(content):
                 return None
-        texts: list[str] = []
-        for at, (before, after) in enumerate(self._around):
-            texts.append(f"{before}{contents[at]}{after}")
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
-        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, texts, self._behind)
+        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, contents, self._places)
         if known is None:
             try:
-                tokens, known = self._one_by_one(contents, texts, codec)
+                tokens, known = self._one_by_one(contents, codec)
             except MessageError:
                 return None
         fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
         return tokens.told(fill)
 
     def _one_by_one(
-        self, contents: Sequence[str], texts: Sequence[str], codec: Codec
+        self, contents: Sequence[str], codec: Codec
     ) -> tuple[Tokens, list[int | list[int]]]:
         """The ids, and what is known of each slot, where the codec takes one text at a time."""
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
         known: list[int | list[int]] = []
-        for content, text, slot in zip(contents, texts, self.slots, strict=True):
-            parts = slot.parts
+        for content, (before, after, _, parts, ids, _) in zip(contents, self.slots, strict=True):
+            text = before + content + after
             if parts is None or codec.bytewise:
                 found = codec.plain(text, at_start=first)
                 known.append(len(found))
@@ -174,7 +169,7 @@ class Shape:
                 known.append(counts)
             first = False
             _extend(tokens, found)
-            _extend(tokens, slot.ids)
+            _extend(tokens, ids)
         return tokens, known
 
     def pieces(self, contents: Sequence[str]) -> list[Piece]:

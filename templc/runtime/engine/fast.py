@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn, TypeAlias
 
-Encoder: TypeAlias = tuple[
-    Callable[[str], list[int]],
-    Callable[[list[int], Sequence[str], Sequence[list[int]]], list[int]] | None,
-]
-"""What a library offers: the ids of a text, and perhaps `FastEngine.into` for texts that it may be given."""
+from templc.runtime.codec import Place
+
+Taken: TypeAlias = Callable[[str], str | None]
+Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Place], Taken], list[int] | None]
+Encoder: TypeAlias = tuple[Callable[[str], list[int]], Into | None]
+"""What a library offers: the ids of a text; perhaps `FastEngine.into`, with how a text that is not ASCII is taken."""
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -44,7 +45,7 @@ class FastEngine:
         strange: str,
     ) -> None:
         self.name = name
-        self._encode, self._encode_into = encoder
+        self._encode, self._into = encoder
         self._sizes = sizes
         self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
@@ -64,19 +65,16 @@ class FastEngine:
             return None
 
     def into(
-        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
     ) -> list[int] | None:
-        """Adds the ids of each text, and those that stand behind it; how many each text has.
+        """Adds the ids of each content in its place, and those behind it; how many each place has.
 
         None where the texts have to be asked for one by one; `ids` is of no use then.
         """
-        if self._encode_into is None:
+        if self._into is None:
             return None
-        for text in texts:
-            if not text.isascii() and self._taken(text) is not text:
-                return None
         try:
-            return self._encode_into(ids, texts, behind)
+            return self._into(ids, contents, places, self._taken)
         except BaseException as error:
             _gave_up(error)
             return None
