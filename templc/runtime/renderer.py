@@ -69,6 +69,7 @@ class Renderer:
     checks: ClassVar[dict[str, Part]] = {}
     opaque: ClassVar[Mapping[str, Opaque]] = {}
     sought: ClassVar[tuple[str, ...] | None] = None
+    asked_closely: ClassVar[tuple[str, ...]] = ()
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
@@ -84,7 +85,9 @@ class Renderer:
         super().__init_subclass__(**kwargs)
         methods = signature.methods_of(cls)
         # What is said of turns holds for the methods that it was said with.
-        cls.opaque, cls.sought = vars(cls).get("opaque", {}), vars(cls).get("sought")
+        said = vars(cls)
+        cls.opaque, cls.sought = said.get("opaque", {}), said.get("sought")
+        cls.asked_closely = said.get("asked_closely", ())
         cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
         cls.reads_future = signature.reads_future(methods)
         cls.responds, cls.responds_alike = signature.responding(methods)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
 from templc.runtime.encode import spans_of
-from templc.runtime.opaque import Opaque
+from templc.runtime.opaque import Look
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
 from templc.runtime.slot import Parts, Slot, slot_of
@@ -24,19 +24,58 @@ _new = tuple.__new__
 
 
 class Care(NamedTuple):
-    """What a content must not be. turn: what is written with it. guard: it begins with this character."""
+    """What a text must not be. look: what is asked of it. guard: it begins with this character."""
 
-    turn: Opaque
+    look: Look
     guard: str = ""
 
     @property
     def needed(self) -> bool:
-        """Whether there are contents that it refuses."""
-        return bool(self.guard or self.turn.strips or self.turn.sought)
+        """Whether there are texts that it refuses."""
+        return bool(self.guard) or self.look.asks
 
-    def refuses(self, content: str) -> bool:
-        """Whether this content, which is not empty, is written otherwise than others."""
-        return content[0] == self.guard or self.turn.looks(content)
+    def refuses(self, text: str) -> bool:
+        """Whether this text, which is not empty, is written otherwise than others."""
+        return text[0] == self.guard or self.look.looks(text)
+
+
+class Gap(NamedTuple):
+    """What stands in a slot: texts with no control token between them. holes: their numbers. between: of the format.
+
+    pieces: all of it, with a mark for each text. places: of the marks among them.
+    """
+
+    holes: tuple[int, ...]
+    between: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    places: tuple[int, ...] = (0,)
+
+    def behind(self, group: Sequence[Piece], other: Gap) -> Gap | None:
+        """Both with a group between them; None unless all their tokens are alike."""
+        pieces = (*self.pieces, *group, *other.pieces)
+        if len({(piece.message, piece.sampled, piece.weight) for piece in pieces}) > 1:
+            return None
+        between = (*self.between, text_of(group), *other.between)
+        before = len(self.pieces) + len(group)
+        places = (*self.places, *[before + place for place in other.places])
+        return Gap((*self.holes, *other.holes), between, pieces, places)
+
+    def text(self, texts: Sequence[str]) -> str:
+        """What stands there with these texts."""
+        first, *others = self.holes
+        if not others:
+            return texts[first]
+        parts = [texts[first]]
+        for text, hole in zip(self.between, others, strict=True):
+            parts += (text, texts[hole])
+        return "".join(parts)
+
+    def filled(self, texts: Sequence[str]) -> list[Piece]:
+        """The pieces with these texts."""
+        found = [*self.pieces]
+        for hole, place in zip(self.holes, self.places, strict=True):
+            found[place] = found[place]._replace(text=texts[hole])
+        return found
 
 
 class Shape:
@@ -44,9 +83,10 @@ class Shape:
 
     __slots__ = (
         "_cares",
+        "_gaps",
         "_groups",
-        "_holes",
         "_start",
+        "_straight",
         "at_start",
         "ids",
         "runs",
@@ -58,28 +98,29 @@ class Shape:
         self,
         groups: Sequence[Sequence[Piece]],
         rows: Sequence[Row],
-        holes: Sequence[Piece],
+        gaps: Sequence[Gap],
         cares: Sequence[Care],
         codec: Codec,
         start: int,
         at_start: bool,
     ) -> None:
-        self._groups, self._holes = groups, holes
+        self._groups, self._gaps = groups, gaps
+        self._straight = [gap.holes for gap in gaps] == [(at,) for at in range(len(cares))]
         self.texts = [text_of(group) for group in groups]
         self._cares = [(at, care) for at, care in enumerate(cares) if care.needed]
         self._start, self.at_start = start, at_start
         first, waiting = _begun(rows[0], codec, at_start)
-        if not holes and waiting:
+        if not gaps and waiting:
             write_texts(waiting, codec, at_start and not first.ids, first)
         self.ids, self.runs = first.ids, first.runs
         self.slots: list[Slot] = []
-        for hole, row in zip(holes, rows[1:], strict=True):
+        for gap, row in zip(gaps, rows[1:], strict=True):
             behind = Encoded()
             behind.add(row.inner)
             if row is rows[-1] and row.tail:
                 write_texts(row.tail, codec, False, behind)
             alone = at_start and not (self.ids or self.slots)
-            self.slots.append(slot_of(waiting, hole, row.lead, behind, codec, alone))
+            self.slots.append(slot_of(waiting, gap.pieces[0], row.lead, behind, codec, alone))
             waiting = row.tail
 
     @classmethod
@@ -93,34 +134,42 @@ class Shape:
         *,
         at_start: bool,
     ) -> Shape | None:
-        """The shape of what was written with marks as contents; None unless it is text around each of them, in order.
+        """The shape of what was written with marks as texts; None where one is not a piece of its own, or comes twice.
 
-        marks: a character each. cares: of each content. start: the number of the first message.
+        marks: a character each. cares: of each text. start: the number of the first message.
         """
         groups: list[list[Piece]] = [[]]
-        holes: list[Piece] = []
+        gaps: list[Gap] = []
+        numbers = {mark: number for number, mark in enumerate(marks)}
         for piece in pieces:
-            if len(holes) < len(marks) and piece.text == marks[len(holes)]:
-                holes.append(piece)
+            number = numbers.get(piece.text, -1)
+            if number >= 0 and not any(number in gap.holes for gap in gaps):
+                gaps.append(Gap((number,), (), (piece,)))
                 groups.append([])
-            elif not set(marks).isdisjoint(piece.text):
+            elif not numbers.keys().isdisjoint(piece.text):
                 return None
             else:
                 groups[-1].append(piece)
         rows = [row_of(group, codec) for group in groups]
-        # Contents with no control token between them are encoded together.
-        if len(holes) < len(marks) or not all(row.inner.ids for row in rows[1:-1]):
-            return None
-        return cls(groups, rows, holes, cares, codec, start, at_start)
+        # Texts with no control token between them are encoded together.
+        for at in range(len(gaps) - 1, 0, -1):
+            if not rows[at].inner.ids:
+                both = gaps[at - 1].behind(groups[at], gaps[at])
+                if both is None:
+                    return None
+                gaps[at - 1 : at + 1] = [both]
+                del groups[at], rows[at]
+        return cls(groups, rows, gaps, cares, codec, start, at_start)
 
-    def filled(self, contents: Sequence[str], codec: Codec, start: int) -> Tokens | None:
-        """The tokens with these contents, none of them empty; `start` is the number of the first message.
+    def filled(self, texts: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+        """The tokens with these texts, none of them empty; `start` is the number of the first message.
 
-        None where a content is not what its place takes. MessageError, without a place, as for `encode`.
+        None where a text is not what its place takes. MessageError, without a place, as for `encode`.
         """
         for at, care in self._cares:
-            if care.refuses(contents[at]):
+            if care.refuses(texts[at]):
                 return None
+        contents = texts if self._straight else [gap.text(texts) for gap in self._gaps]
         tokens = Tokens.__new__(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
@@ -136,24 +185,26 @@ class Shape:
             first = False
             _extend(tokens, found)
             _extend(tokens, ids)
-        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec))
+        fill: Fill = _new(Fill, (self, texts, contents, known, start - self._start, codec))
         return tokens.complete(fill.runs, text=fill.text, spans=fill.spans)
 
-    def pieces(self, contents: Sequence[str]) -> list[Piece]:
-        """What the turn methods write with these contents."""
+    def pieces(self, texts: Sequence[str]) -> list[Piece]:
+        """What the turn methods write with these texts."""
         found = list(self._groups[0])
-        for content, hole, group in zip(contents, self._holes, self._groups[1:], strict=True):
-            found += (hole._replace(text=content), *group)
+        for gap, group in zip(self._gaps, self._groups[1:], strict=True):
+            found += (*gap.filled(texts), *group)
         return found
 
 
 class Fill(NamedTuple):
-    """Contents in a shape: what is worked out when somebody asks.
+    """Texts in a shape: what is worked out when somebody asks.
 
-    known: how many ids each slot has, or each part of it. shift: how much higher the numbers of messages are.
+    contents: what stands in each slot. known: how many ids it has, or each part of it. shift: how much higher the
+    numbers of messages are.
     """
 
     shape: Shape
+    texts: Sequence[str]
     contents: Sequence[str]
     known: Sequence[int | list[int]]
     shift: int
@@ -212,7 +263,7 @@ class Fill(NamedTuple):
         shift = self.shift
         pieces = [
             piece._replace(message=piece.message + shift) if piece.message >= 0 else piece
-            for piece in self.shape.pieces(self.contents)
+            for piece in self.shape.pieces(self.texts)
         ]
         return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
 
