@@ -133,7 +133,7 @@ class Apertus(Renderer):
         "system": Opaque(),
         "user": Opaque(),
         "tool": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }

@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -216,7 +217,7 @@ class CommandR7b(Renderer):
     opaque = {
         "system": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning"),
+        "assistant": Opaque("calls", "reasoning", copies={"reasoning": Look()}),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

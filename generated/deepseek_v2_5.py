@@ -91,7 +91,7 @@ class DeepseekV25(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -88,7 +88,7 @@ class Deepseekv3(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("systems"),
         "prompt": Opaque(),
         "closing": Opaque(),

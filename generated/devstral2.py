@@ -140,7 +140,7 @@ class Devstral2(Renderer):
         "system": Opaque(),
         "user": Opaque("tools"),
         "tool": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
         "closing": Opaque(),

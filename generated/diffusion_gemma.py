@@ -13,6 +13,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     MapCall,
     Message,
     MessageRules,
@@ -144,7 +145,13 @@ class DiffusionGemma(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque(strips=True),
         "other": Opaque(strips=True),
-        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>", "<channel|>")),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            sought=("<|channel>", "<channel|>"),
+            copies={"reasoning": Look()},
+        ),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }

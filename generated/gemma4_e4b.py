@@ -13,6 +13,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     MapCall,
     Message,
     MessageRules,
@@ -146,7 +147,13 @@ class Gemma4E4b(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque(strips=True),
         "other": Opaque(strips=True),
-        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>", "<channel|>")),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            sought=("<|channel>", "<channel|>"),
+            copies={"reasoning": Look()},
+        ),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }

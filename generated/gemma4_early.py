@@ -13,6 +13,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     MapCall,
     Message,
     MessageRules,
@@ -122,7 +123,13 @@ class Gemma4Early(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque(strips=True),
         "other": Opaque(strips=True),
-        "assistant": Opaque("calls", "reasoning", strips=True, sought=("<|channel>", "<channel|>")),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            sought=("<|channel>", "<channel|>"),
+            copies={"reasoning": Look()},
+        ),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
     }

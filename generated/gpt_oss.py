@@ -14,6 +14,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -166,7 +167,12 @@ class GptOss(Renderer):
         "system": Opaque(),
         "user": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning"),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            copies={"reasoning": Look()},
+            arguments="json",
+        ),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }

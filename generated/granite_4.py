@@ -124,7 +124,7 @@ class Granite4(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }

@@ -107,7 +107,7 @@ class Hermes2Pro(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -106,7 +106,7 @@ class Hermes4(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", sought=("</think>",)),
+        "assistant": Opaque("calls", sought=("</think>",), arguments="json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -127,9 +128,9 @@ class Jamba(Renderer):
         ),
     }
     opaque = {
-        "system": Opaque("name"),
-        "tool": Opaque("name"),
-        "assistant": Opaque("calls", "name"),
+        "system": Opaque("name", copies={"name": Look()}),
+        "tool": Opaque("name", copies={"name": Look()}),
+        "assistant": Opaque("calls", "name", copies={"name": Look()}, arguments="text_or_json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -96,7 +96,7 @@ class Kanana15(Renderer):
         "other": Opaque(),
         "assistant": Opaque("calls"),
         "head": Opaque("tools"),
-        "prompt": Opaque("calls"),
+        "prompt": Opaque("calls", arguments="text_or_json"),
     }
     sought = ()
     bos_token: str | None

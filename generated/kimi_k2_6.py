@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     If,
     Info,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -114,13 +115,19 @@ class KimiK26(Renderer):
         ),
     }
     opaque = {
-        "system": Opaque("name"),
-        "user": Opaque("name"),
-        "tool": Opaque("call_id", "name"),
-        "other": Opaque("name"),
-        "assistant": Opaque("calls", "name", "reasoning"),
+        "system": Opaque("name", copies={"name": Look()}),
+        "user": Opaque("name", copies={"name": Look()}),
+        "tool": Opaque("call_id", "name", copies={"name": Look(), "call_id": Look()}),
+        "other": Opaque("name", copies={"name": Look()}),
+        "assistant": Opaque(
+            "calls",
+            "name",
+            "reasoning",
+            copies={"name": Look(), "reasoning": Look()},
+            arguments="text_or_json",
+        ),
         "head": Opaque("tools"),
-        "prompt": Opaque("name"),
+        "prompt": Opaque("name", copies={"name": Look()}),
         "closing": Opaque(),
     }
     sought = ()

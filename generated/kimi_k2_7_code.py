@@ -11,6 +11,7 @@ from templc.runtime import (
     FieldCall,
     Hole,
     Info,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -81,13 +82,19 @@ class KimiK27Code(Renderer):
         ),
     }
     opaque = {
-        "system": Opaque("name"),
-        "user": Opaque("name"),
-        "tool": Opaque("call_id", "name"),
-        "other": Opaque("name"),
-        "assistant": Opaque("calls", "name", "reasoning"),
+        "system": Opaque("name", copies={"name": Look()}),
+        "user": Opaque("name", copies={"name": Look()}),
+        "tool": Opaque("call_id", "name", copies={"name": Look(), "call_id": Look()}),
+        "other": Opaque("name", copies={"name": Look()}),
+        "assistant": Opaque(
+            "calls",
+            "name",
+            "reasoning",
+            copies={"name": Look(), "reasoning": Look()},
+            arguments="text_or_json",
+        ),
         "head": Opaque("tools"),
-        "prompt": Opaque("name"),
+        "prompt": Opaque("name", copies={"name": Look()}),
         "closing": Opaque(),
     }
     sought = ()

@@ -11,6 +11,7 @@ from templc.runtime import (
     FieldCall,
     Hole,
     Info,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -61,13 +62,13 @@ class KimiK2Instruct(Renderer):
         call_id="functions.{name}:{index}",
     )
     opaque = {
-        "system": Opaque("name"),
-        "user": Opaque("name"),
-        "tool": Opaque("call_id", "name"),
-        "other": Opaque("name"),
-        "assistant": Opaque("calls", "name"),
+        "system": Opaque("name", copies={"name": Look()}),
+        "user": Opaque("name", copies={"name": Look()}),
+        "tool": Opaque("call_id", "name", copies={"name": Look(), "call_id": Look()}),
+        "other": Opaque("name", copies={"name": Look()}),
+        "assistant": Opaque("calls", "name", copies={"name": Look()}, arguments="text_or_json"),
         "head": Opaque("lead", "tools"),
-        "prompt": Opaque("name"),
+        "prompt": Opaque("name", copies={"name": Look()}),
         "closing": Opaque(),
     }
     sought = ()

@@ -131,6 +131,7 @@ class Llama31(Renderer):
         "prompt": Opaque(),
     }
     sought = ()
+    asked_closely = ("calls",)
     past_type = Past
     date_string: str
     tools_in_user_message: bool

@@ -120,6 +120,7 @@ class Llama31Raw(Renderer):
         "prompt": Opaque(),
     }
     sought = ()
+    asked_closely = ("calls",)
     past_type = Past
     date_string: str
     tools_in_user_message: bool

@@ -106,7 +106,7 @@ class Llama32(Renderer):
         "system": Opaque(strips=True),
         "user": Opaque("tools", strips=True),
         "other": Opaque(strips=True),
-        "assistant": Opaque("calls", strips=True),
+        "assistant": Opaque("calls", strips=True, arguments="json"),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -103,7 +103,7 @@ class Llama4(Renderer):
         "system": Opaque(),
         "user": Opaque("tools", strips=True),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="json"),
         "head": Opaque("lead", "tools", strips=True),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -147,7 +147,7 @@ class Ministral3(Renderer):
         "system": Opaque(),
         "user": Opaque("tools"),
         "tool": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -102,13 +103,14 @@ class MistralNemo(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque("lead", "tools"),
-        "tool": Opaque("call_id"),
+        "tool": Opaque("call_id", copies={"call_id": Look()}),
         "assistant": Opaque("calls"),
         "head": Opaque(),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
     sought = ()
+    asked_closely = ("call_id", "calls")
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -149,13 +150,14 @@ class MistralSmall32(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque("tools"),
-        "tool": Opaque("call_id"),
-        "assistant": Opaque("calls"),
+        "tool": Opaque("call_id", copies={"call_id": Look()}),
+        "assistant": Opaque("calls", arguments="json"),
         "head": Opaque("lead"),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
     sought = ()
+    asked_closely = ("call_id", "calls")
     past_type = Past
     future_type = Future
     now: str

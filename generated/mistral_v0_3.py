@@ -16,6 +16,7 @@ from templc.runtime import (
     Hole,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -108,13 +109,14 @@ class MistralV03(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque("lead", "tools"),
-        "tool": Opaque("call_id"),
+        "tool": Opaque("call_id", copies={"call_id": Look()}),
         "assistant": Opaque("calls", strips=True),
         "head": Opaque(),
         "prompt": Opaque(),
         "closing": Opaque(),
     }
     sought = ()
+    asked_closely = ("call_id", "calls")
     past_type = Past
     future_type = Future
     bos_token: str | None

@@ -17,6 +17,7 @@ from templc.runtime import (
     Info,
     InlineReasoning,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -142,7 +143,14 @@ class NemotronNanoV2(Renderer):
         "user": Opaque(strips=True, sought=("/think", "/no_think")),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning", strips=True, sought=("</think>",)),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            sought=("</think>",),
+            copies={"reasoning": Look()},
+            arguments="text_or_json",
+        ),
         "head": Opaque("lead", "tools", strips=True, sought=("/think", "/no_think")),
         "prompt": Opaque(strips=True),
     }

@@ -15,6 +15,7 @@ from templc.runtime import (
     Hole,
     If,
     Info,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -173,7 +174,7 @@ class NorthMiniCode(Renderer):
     opaque = {
         "system": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning"),
+        "assistant": Opaque("calls", "reasoning", copies={"reasoning": Look()}),
         "head": Opaque("tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

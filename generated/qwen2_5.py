@@ -104,7 +104,7 @@ class Qwen25(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -108,7 +108,7 @@ class Qwen3Base(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

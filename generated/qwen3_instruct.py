@@ -106,7 +106,7 @@ class Qwen3Instruct(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls"),
+        "assistant": Opaque("calls", arguments="text_or_json"),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
         "closing": Opaque(),

@@ -14,6 +14,7 @@ from templc.runtime import (
     If,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -114,7 +115,12 @@ class SeedOss(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning", strips=True),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            copies={"reasoning": Look(strips=True)},
+        ),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }

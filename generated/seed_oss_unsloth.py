@@ -14,6 +14,7 @@ from templc.runtime import (
     If,
     Info,
     LeadContent,
+    Look,
     Message,
     MessageRules,
     Name,
@@ -107,7 +108,12 @@ class SeedOssUnsloth(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("calls", "reasoning", strips=True),
+        "assistant": Opaque(
+            "calls",
+            "reasoning",
+            strips=True,
+            copies={"reasoning": Look(strips=True)},
+        ),
         "head": Opaque("lead", "tools"),
         "prompt": Opaque(),
     }

@@ -123,7 +123,7 @@ class Smollm3(Renderer):
         "user": Opaque(),
         "tool": Opaque(),
         "other": Opaque(),
-        "assistant": Opaque("lead", strips=True, sought=("/no_think", "/think")),
+        "assistant": Opaque("lead", newlines=True, sought=("/no_think", "/think")),
         "prompt": Opaque("lead", sought=("/no_think", "/think")),
         "closing": Opaque(),
     }

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import templc
 from templc.ir.opaque import opaque_turns
-from templc.ir.sought import sought
+from templc.ir.sought import asked_closely, sought
 from templc.runtime import fold
 from templc.runtime.codec import codec_of
 from templc.runtime.encode import encode
 from templc.runtime.ending import write_pending
 from templc.runtime.history import Node
 from templc.runtime.messages import Call, Message
-from templc.runtime.opaque import Opaque
+from templc.runtime.opaque import Look, Opaque
 from templc.runtime.pieces import Piece
 from templc.runtime.skeleton import Filled, Frames, frames_of, unfilled
 from templc.runtime.tools import read_tools
@@ -168,8 +168,12 @@ def test_a_plain_conversation_is_all_skeletons(name: str) -> None:
 SPEC = """
 roles:
   user: "[U]{user}"
-  assistant: {{opener: "[A]", body: "{body}", closer: "<|im_end|>"}}
+  assistant: {{opener: "[A]", body: [{body}], closer: "<|im_end|>"}}
 """
+
+
+def each(do: str) -> str:
+    return f'"${{content}}", {{each: it in calls, do: {do}}}'
 
 
 @pytest.mark.parametrize(
@@ -179,7 +183,9 @@ roles:
         ("${content | strip}", Opaque(strips=True)),
         ("${content | capitalize}", None),
         ("${content}${content}", Opaque()),
-        ("${name}: ${content}", Opaque("name")),
+        ("${name}: ${content}", Opaque("name", copies={"name": Look()})),
+        ("${name | capitalize}: ${content}", Opaque("name")),
+        ("${content | strip_newlines}", Opaque(newlines=True)),
         (r"${content | after:\"</a>\" | strip}", Opaque(strips=True, sought=("</a>",))),
         (r"${content | remove:\"/x\"}", Opaque(sought=("/x",))),
         (r"${content | drop_spans:\"<a> </a>\"}", Opaque(sought=("<a>", "</a>"))),
@@ -191,16 +197,71 @@ def test_a_spec_says_which_turns_are_opaque(user: str, expected: Opaque | None) 
 
 
 def turns_of(**texts: str) -> Mapping[str, Opaque]:
-    made, _ = small.made(SPEC.format(**{"user": "${content}", "body": "${content}"} | texts))
+    made, _ = small.made(SPEC.format(**{"user": "${content}", "body": '"${content}"'} | texts))
     return made.opaque
 
 
-def described(turn: Opaque | None) -> tuple[frozenset[str], bool, tuple[str, ...]] | None:
-    return None if turn is None else (turn.reads, turn.strips, turn.sought)
+def described(turn: Opaque | None) -> tuple[Any, ...] | None:
+    return None if turn is None else turn.told()
+
+
+@pytest.mark.parametrize(
+    ("body", "copies", "arguments"),
+    [
+        ('"${content}${reasoning}"', {"reasoning": Look()}, ""),
+        (
+            '{when: reasoning, then: "${reasoning | strip_newlines}", else: "${content}"}',
+            {"reasoning": Look(newlines=True)},
+            "",
+        ),
+        ('"${content}${reasoning | capitalize}"', {}, ""),
+        ('"${content}", {when: count(reasoning) > 1, then: "x"}', {}, ""),
+        (each('"${it.name}${it.arguments | json}"'), {}, "json"),
+        (each('"${it.id}${it.arguments | text_or_json}"'), {}, "text_or_json"),
+        (each('"${it.type}"'), {}, "text_or_json"),
+        (each('"${it.arguments | json}${it.arguments | text_or_json}"'), {}, "json"),
+        (each('"${it.arguments | json_indent}"'), {}, ""),
+        (each('"${it.name | capitalize}"'), {}, ""),
+        (each('"${it.number}"'), {}, ""),
+        (each('{each: a in it.arguments, do: "${a.name}"}'), {}, ""),
+        (each('{when: it.arguments is text, then: "${it.name}"}'), {}, ""),
+        (each('{when: it.id, then: "${it.name}"}'), {}, "text_or_json"),
+        ('{when: "some(it: it.name is \\"f\\")", then: "x", else: "${content}"}', {}, ""),
+    ],
+)
+def test_a_spec_says_which_fields_are_only_copied(
+    body: str, copies: Mapping[str, Look], arguments: str
+) -> None:
+    found = turns_of(body=body)["assistant"]
+    assert found.told()[-2:] == ({name: look.told() for name, look in copies.items()}, arguments)
+
+
+@pytest.mark.parametrize(
+    ("that", "closely"),
+    [
+        ("not calls", ()),
+        ("count(calls) < 2", ()),
+        ('not reasoning contains "x"', ()),
+        ('not reasoning|capitalize contains "x"', ("reasoning",)),
+        ("not name or earlier(call_id)", ()),
+        ('not name is "x"', ("name",)),
+        ("not answered", ()),
+        ("not caller_content", ("caller_content",)),
+        ('not some(it: it.name is "f")', ("calls",)),
+        ('not (as_template and some(it: it.name is "f"))', ()),
+    ],
+)
+def test_a_spec_says_of_which_fields_more_is_asked_than_whether_they_are_there(
+    that: str, closely: tuple[str, ...]
+) -> None:
+    wanted = f"require:\n  - {{of: assistant, that: {that!r}, say: not this}}\n"
+    texts = {"user": "${content}", "body": '"${content}"'}
+    made, _ = small.made(SPEC.format(**texts) + wanted)
+    assert (made.sought is not None, made.asked_closely) == (True, closely)
 
 
 def test_a_content_that_is_written_twice_is_never_filled_in() -> None:
-    renderer, _ = small.made(SPEC.format(user="${content}${content}", body="${content}"))
+    renderer, _ = small.made(SPEC.format(user="${content}${content}", body='"${content}"'))
     found = both(renderer, [message("user", "a")], None, True, Frames(renderer.opaque))
     assert found[0] == found[1] and found[2] == 2
 
@@ -213,6 +274,8 @@ def test_generated_classes_say_what_their_programs_say() -> None:
         made = formats.renderer(name)
         assert program == {role: described(turn) for role, turn in made.opaque.items()}
         assert made.sought == sought(formats.program(name))
+        closely = asked_closely(formats.program(name))
+        assert made.sought is None or made.asked_closely == closely
 
 
 def test_a_class_with_methods_of_its_own_is_not_taken_for_what_it_extends() -> None:

@@ -220,6 +220,7 @@ _RUNTIME_NAMES = (
     "Info",
     "InlineReasoning",
     "LeadContent",
+    "Look",
     "Message",
     "MessageRules",
     "Name",

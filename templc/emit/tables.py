@@ -6,9 +6,9 @@ from templc.emit.layout import Lines, columns, literal
 from templc.ir.facts import line_of, meaning
 from templc.ir.opaque import opaque_turns
 from templc.ir.ops import Program, reads, tells_missing
-from templc.ir.sought import sought
+from templc.ir.sought import asked_closely, sought
 from templc.model.spec import InlineReasoning, Option
-from templc.runtime.opaque import Opaque
+from templc.runtime.opaque import Look, Opaque
 
 
 class Tables:
@@ -42,6 +42,8 @@ class Tables:
         texts = sought(program)
         if texts is not None:
             lines.add(f"sought = {_tuple(texts, 4)}")
+            if closely := asked_closely(program):
+                lines.add(f"asked_closely = {_tuple(closely, 4)}")
         if tells_missing(program, "reasoning"):
             lines.add("tells_missing_reasoning = True")
         if program.past:
@@ -154,9 +156,22 @@ def _dict(name: str, items: tuple[tuple[str, str], ...]) -> str:
 
 def _opaque(turn: Opaque) -> str:
     parts = [literal(name) for name in sorted(turn.reads)]
-    parts += ["strips=True"] if turn.strips else []
-    parts += [f"sought={_tuple(turn.sought, 8)}"] if turn.sought else []
-    return f"Opaque({', '.join(parts)})"
+    copies = [
+        f"{literal(name)}: Look({', '.join(_look(one))})" for name, one in turn.copies.items()
+    ]
+    parts += _look(turn)
+    parts += [f"copies={{{', '.join(copies)}}}"] if copies else []
+    parts += [f"arguments={literal(turn.arguments)}"] if turn.arguments else []
+    whole = f"Opaque({', '.join(parts)})"
+    # Of the line, the role and a comma beside it.
+    if columns(whole) <= 74:
+        return whole
+    return "Opaque(\n" + "".join(f"            {part},\n" for part in parts) + "        )"
+
+
+def _look(look: Look) -> list[str]:
+    parts = [f"{name}=True" for name in ("strips", "newlines") if getattr(look, name)]
+    return [*parts, f"sought={_tuple(look.sought, 8)}"] if look.sought else parts
 
 
 def _inline(inline: InlineReasoning) -> str:

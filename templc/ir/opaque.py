@@ -1,21 +1,23 @@
 """Which turns are the same whatever stands in their content: it is copied, and hardly looked at.
 
 Such a turn is written once for each past and future, and then only filled in. `opaque_turns(program)["assistant"]` is
-`Opaque("calls", "reasoning", strips=True)`: it holds for messages without calls and without reasoning, whose
-content neither begins nor ends with white space.
+`Opaque("calls", "reasoning", newlines=True, copies={"reasoning": Look(newlines=True)}, arguments="json")`: messages
+without calls and without reasoning, whose content neither begins nor ends with a newline, are written alike, and so
+are those that have as many calls, and reasoning that neither begins nor ends so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from templc.ir.ops import Body, Each, Ops, Plain, Program, Write, walk
-from templc.ir.sought import Look, look
+from templc.ir.sought import look
 from templc.model.expr import Cond, Counted, Predicate, Quantified, Ref, Test, Value, children
-from templc.runtime.opaque import LEAD_CLOSELY, Opaque
+from templc.runtime.opaque import LEAD_CLOSELY, Look, Opaque
 
 # The fields that a message may lack: a turn that reads them is opaque for messages that do.
-_MISSED = frozenset({"calls", "reasoning", "name", "call_id"})
+_MISSED = frozenset({"reasoning", "name", "call_id", "answered"})
 
 
 def opaque_turns(program: Program) -> dict[str, Opaque]:
@@ -47,33 +49,100 @@ def _value(use: Value | Body | Test) -> Value:
 
 def _opaque(blocks: tuple[Ops, ...]) -> Opaque | None:
     """What a turn reads; None where it asks more of its content than `look` tells, or reads more than its message."""
-    reads: set[str] = set()
-    looks: list[Look] = []
+    found = _Found()
     for use in (use for block in blocks for use in _uses(block)):
-        match use:
-            case "calls" | "tools" | "systems":
-                reads.add(use)
-            case Body() | Test() | Value():
-                ref = _value(use).ref
-                asked = look(use) if "content" in (ref.name, ref.part) else None
-                match ref:
-                    case Ref("option") | Ref("item") | Ref("message", "role"):
-                        pass  # options are fixed, and items are of the lists that the turn reads
-                    case Ref("lead", _, "content"):
-                        reads |= {"lead", LEAD_CLOSELY} if asked is None else {"lead"}
-                        looks += [] if asked is None else [asked]
-                    case Ref("tools") | Ref("lead") | Ref("systems"):
-                        reads.add(ref.scope)
-                    case Ref("message", "content", "") if asked is not None:
-                        looks.append(asked)
-                    case Ref("message", name, "") if name in _MISSED:
-                        reads.add(name)
-                    case _:
-                        return None
+        if not (found.walks(use) if isinstance(use, str) else found.takes(use, _value(use).ref)):
+            return None
+    return found.opaque()
+
+
+class _Found:
+    """What the uses in a turn come to. looks: what is asked of the texts of its fields, None where that is more."""
+
+    def __init__(self) -> None:
+        self._reads: set[str] = set()
+        self._looks: dict[str, list[Look] | None] = {"content": []}
+        self._calls_closely = False
+        self._arguments: set[str] = set()
+
+    def opaque(self) -> Opaque:
+        looks = {field: _all(asked) for field, asked in self._looks.items() if asked is not None}
+        content = looks.pop("content")
+        arguments = ""
+        # Items of tools would be taken for calls.
+        alone = "calls" in self._reads and not self._reads & {"tools", "systems"}
+        if alone and not self._calls_closely:
+            # Of arguments that are no text both make the same.
+            arguments = "json" if "json" in self._arguments else "text_or_json"
+        return Opaque(
+            *sorted(self._reads),
+            strips=content.strips,
+            newlines=content.newlines,
+            sought=content.sought,
+            copies=looks,
+            arguments=arguments,
+        )
+
+    def walks(self, name: str) -> bool:
+        """A list that is walked; False where that is too much."""
+        if name == "arguments":
+            self._calls_closely = True
+        elif name in ("calls", "tools", "systems"):
+            self._reads.add(name)
+        else:
+            return False
+        return True
+
+    def takes(self, use: Value | Body | Test, ref: Ref) -> bool:
+        """A value that is written or tested; False where that is too much."""
+        match ref:
+            case Ref("option") | Ref("message", "role"):
+                pass  # options are fixed
+            case Ref("item"):
+                self._item(use, ref)  # items are of the lists that the turn reads
+            case Ref("lead", _, "content"):
+                asked = look(use)
+                self._reads |= {"lead", LEAD_CLOSELY} if asked is None else {"lead"}
+                self._looked("content", asked or Look())
+            case Ref("tools") | Ref("lead") | Ref("systems"):
+                self._reads.add(ref.scope)
+            case Ref("message", "content", ""):
+                self._looked("content", look(use))
+            case Ref("message", "calls", ""):
+                self._reads.add("calls")
+            case Ref("message", name, "") if name in _MISSED:
+                self._reads.add(name)
+                self._looked(name, look(use))
             case _:
-                return None
-    texts = dict.fromkeys(text for one in looks for text in one.texts)
-    return Opaque(*sorted(reads), strips=any(one.strips for one in looks), sought=tuple(texts))
+                return False
+        return self._looks["content"] is not None
+
+    def _looked(self, field: str, asked: Look | None) -> None:
+        known = self._looks.setdefault(field, [])
+        if asked is None:
+            self._looks[field] = None
+        elif known is not None:
+            known.append(asked)
+
+    def _item(self, use: Value | Body | Test, ref: Ref) -> None:
+        """A part of a call: a mere copy of its name or id, its arguments as JSON, or a closer look."""
+        filters = [one.name for one in _value(use).filters]
+        match ref.part, use:
+            case "type", _:
+                return
+            case "name" | "id", Body() if not filters:
+                return
+            case "name" | "id", Test(kind="truth") if not filters:
+                return
+            case "arguments", Body() if filters in (["json"], ["text_or_json"]):
+                self._arguments.add(filters[0])
+            case _:
+                self._calls_closely = True
+
+
+def _all(looks: list[Look]) -> Look:
+    """What several looks ask."""
+    return reduce(Look.both, looks, Look())
 
 
 def _uses(ops: Ops) -> Iterator[Value | Body | Test | str]:
@@ -84,8 +153,6 @@ def _uses(ops: Ops) -> Iterator[Value | Body | Test | str]:
                 yield from (part for part in parts if isinstance(part, Body))
             case Each(over="calls"):
                 yield "calls"
-            case Each(over="arguments"):
-                pass  # of a call, which is walked around them
             case Each(over=over):
                 yield over
             case _:

@@ -8,22 +8,28 @@ message that is one block of results is no query.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from templc.ir.ops import Body, Program
-from templc.model.expr import Cond, Counted, Fact, Predicate, Quantified, Ref, Test, Value, children
+from templc.model.expr import (
+    And,
+    Cond,
+    Counted,
+    Fact,
+    Predicate,
+    Quantified,
+    Ref,
+    Test,
+    Value,
+    children,
+)
 from templc.model.filters import STRIPPING
+from templc.runtime.opaque import Look
 
 _FINDING = frozenset({"starts", "ends", "contains", "is"})
 _CUTTING = frozenset({"after", "after_last", "before", "remove"})
 _OF_NOBODY = frozenset({"lead", "systems"})
-
-
-class Look(NamedTuple):
-    """texts: that are looked for in a content. strips: white space is taken off its ends."""
-
-    texts: tuple[str, ...] = ()
-    strips: bool = False
+_AS_TEMPLATE = Test("truth", Value(Ref("option", "as_template")))
+_TEXTS = frozenset({Ref("message", "content"), Ref("message", "reasoning")})
 
 
 def look(use: Value | Body | Test) -> Look | None:
@@ -43,36 +49,65 @@ def look(use: Value | Body | Test) -> Look | None:
             texts += one.argument.split(" ")
         elif one.name not in STRIPPING:
             return None
-    strips = any(one.name in STRIPPING for one in value.filters)
+    stripping = {one.name for one in value.filters} & STRIPPING
+    newlines = {name for name in stripping if name.endswith("newlines")}
     match use:
         case Test(kind=kind, argument=str(text)) if kind in _FINDING and text:
             texts.append(text)
         case Test(kind=kind, argument=argument):
             if kind != "truth" and not (kind == "is" and argument is None):
                 return None
-    return Look(tuple(texts), strips)
+    return Look(strips=stripping > newlines, newlines=bool(newlines), sought=tuple(texts))
 
 
 def sought(program: Program) -> tuple[str, ...] | None:
     """What facts and checks look for; None where one asks more of a content, or something of the system messages.
 
-    It holds for messages that have a role and a content that is not blank, and nothing else. Of tools a check may ask
-    whether there are any, and how many.
+    It holds for messages that have a role and a content that is not blank, and nothing else, and for those that have
+    none of the fields `asked_closely`. Of tools a check may ask whether there are any, and how many.
     """
     found: list[str] = []
     for term in _asked(program):
-        value = term.value
-        if value.ref.scope in _OF_NOBODY:
+        if isinstance(term, Quantified):
+            continue  # of calls, which such a message has none of
+        ref = term.value.ref
+        if ref.scope in _OF_NOBODY:
             return None
-        if value.ref == Ref("message", "content"):
-            asked = look(term) if isinstance(term, Test) else None
-            if asked is None:
-                return None
-            found += asked.texts
+        asked = look(term) if isinstance(term, Test) else None
+        if ref == Ref("message", "content") and asked is None:
+            return None
+        if ref in _TEXTS and asked is not None:
+            found += asked.sought
     return tuple(dict.fromkeys(found))
 
 
-def _asked(program: Program) -> Iterator[Test | Counted]:
+def asked_closely(program: Program) -> tuple[str, ...]:
+    """The further fields of a message of which facts and checks ask more than whether they are there.
+
+    Of reasoning they may look for the same as in a content, and of calls ask how many there are.
+    """
+    closely: set[str] = set()
+    for term in _asked(program):
+        if isinstance(term, Quantified):
+            closely.add("calls")
+        elif term.value.ref.scope == "message" and not _presence(term):
+            closely.add(term.value.ref.name)
+    return tuple(sorted(closely - {"content", "role", "parts"}))
+
+
+def _presence(term: Test | Counted) -> bool:
+    asked = look(term) if isinstance(term, Test) else None
+    match term.value.ref.name:
+        case "calls":
+            return not term.value.filters
+        case "reasoning":
+            return asked is not None
+        case "name" | "call_id" | "answered":
+            return asked is not None and not asked.sought
+    return False
+
+
+def _asked(program: Program) -> Iterator[Test | Counted | Quantified]:
     """Every term that facts and checks are made of."""
     for checks in program.checks.values():
         for check in checks:
@@ -81,7 +116,7 @@ def _asked(program: Program) -> Iterator[Test | Counted]:
         yield from _terms(fact)
 
 
-def _terms(cond: Cond) -> Iterator[Test | Counted]:
+def _terms(cond: Cond) -> Iterator[Test | Counted | Quantified]:
     match cond:
         case Fact(term=term, among=among):
             for one in (term, among):
@@ -89,9 +124,9 @@ def _terms(cond: Cond) -> Iterator[Test | Counted]:
                     yield from _terms(one)
         case Predicate(term=term):
             yield from _terms(term)
-        case Quantified():
-            return  # of calls, which such a message has none of
-        case Test() | Counted():
+        case And(terms) if _AS_TEMPLATE in terms:
+            return  # whoever renders as the template does fills nothing in
+        case Test() | Counted() | Quantified():
             yield cond
         case _:
             for child in children(cond):

@@ -14,6 +14,7 @@ from templc.runtime.encoders import tool_text as tool_text
 from templc.runtime.encoders import typescript as typescript
 from templc.runtime.messages import Call as Call
 from templc.runtime.messages import Message as Message
+from templc.runtime.opaque import Look as Look
 from templc.runtime.opaque import Opaque as Opaque
 from templc.runtime.options import Option as Option
 from templc.runtime.parser.grammar import Anchor as Anchor

@@ -22,7 +22,7 @@ from templc.runtime.added import Matcher
 from templc.runtime.errors import TokenizerError
 from templc.runtime.scaffold import Scaffold
 
-Place: TypeAlias = tuple[str, str, list[int]]
+Around: TypeAlias = tuple[str, str, list[int]]
 """Of a content: the text before it and the text after it, which are encoded with it, and the ids that follow."""
 
 
@@ -68,7 +68,7 @@ class Codec(Protocol):
         ...
 
     def plain_into(
-        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
+        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
     ) -> list[int] | None:
         """Adds what `plain` has for each content in its place, and the ids behind it; how many each place has.
 

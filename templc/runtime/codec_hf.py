@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from templc.runtime.added import AddedToken, Cut, Matcher
-from templc.runtime.codec import Place
+from templc.runtime.codec import Around
 from templc.runtime.counts import counted
 from templc.runtime.engine import FastEngine, Haste
 from templc.runtime.errors import TokenizerError, surrogate_error
@@ -75,10 +75,10 @@ class TokenizersCodec:
         return self._encoded(text, at_start)
 
     def plain_into(
-        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
+        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
     ) -> list[int] | None:
         fast = self._haste.ready
-        return None if fast is None else fast.into(ids, contents, places)
+        return None if fast is None else fast.into(ids, contents, around)
 
     def plain_counted(
         self, text: str, ends: Sequence[int], *, at_start: bool = True

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from templc.runtime.added import AddedToken, Matcher
-from templc.runtime.codec import Place
+from templc.runtime.codec import Around
 from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.scaffold import Scaffold
@@ -48,7 +48,7 @@ class TiktokenCodec:
         return self._encoded(text, self._encoding.encode_ordinary)
 
     def plain_into(
-        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
+        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
     ) -> list[int] | None:
         return None
 

@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
+from templc.runtime.behind import Place
 from templc.runtime.change import common, explain, fresh_render
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
@@ -21,7 +22,7 @@ from templc.runtime.history import Node, State, chain, emission, first_change, m
 from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
-from templc.runtime.shapes import Written, extended
+from templc.runtime.shapes import Written
 from templc.runtime.skeleton import Frames, Item, frames_of
 from templc.runtime.states import sealed_state, state_of, wants_prompt
 from templc.runtime.tokens import Tokens
@@ -47,12 +48,9 @@ def extension(
     state = state_of(renderer, previous)
     match history:
         case "faithful":
-            if state.unchecked is None:
-                given = renderer, previous, state, messages, codec, prompt
-                found = extended(*given, _Extension.learnt)
-                if found is not None:
-                    return found
-            return _Extension.of(renderer, previous, state, messages, codec, prompt).faithful()
+            begin = _Extension.of if state.unchecked is not None else _begun
+            made = begin(renderer, previous, state, messages, codec, prompt)
+            return made if isinstance(made, Tokens) else made.faithful()
         case "as_sampled":
             return appended(
                 renderer, previous, state, messages, codec, prompt, before=lambda: previous
@@ -75,11 +73,37 @@ def appended(
     of a difference is looked for.
     """
     sealed = sealed_state(renderer, state)
-    found = extended(renderer, previous, sealed, messages, codec, prompt, _Extension.learnt)
-    if found is not None:
+    made = _begun(renderer, previous, sealed, messages, codec, prompt)
+    return made if isinstance(made, Tokens) else made.as_sampled(before)
+
+
+def _begun(
+    renderer: Renderer,
+    previous: Tokens,
+    state: State,
+    raw: Sequence[object],
+    codec: Codec,
+    prompt: bool | None,
+) -> Tokens | _Extension:
+    """What the messages add, where that is known to be a shape that is filled in; else what is known so far."""
+    place = Place.behind(renderer, previous, state, codec, _Extension.learnt)
+    if place is None:
+        return _Extension.of(renderer, previous, state, raw, codec, prompt)
+    new = place.bare(raw)
+    if new is not None and (found := place.filled_in(new, prompt)) is not None:
         return found
-    made = _Extension.of(renderer, previous, sealed, messages, codec, prompt)
-    return made.as_sampled(before)
+    reader = _reader(renderer, state)
+    read = None if new is not None else place.read(raw, reader)
+    if read is None:
+        return _Extension.of(renderer, previous, state, raw, codec, prompt)
+    new = place.apart(read, reader)
+    if new is not None and (found := place.filled_in(new, prompt)) is not None:
+        return found
+    return _Extension.read(renderer, previous, state, read, reader, codec, prompt)
+
+
+def _reader(renderer: Renderer, state: State) -> Reader:
+    return Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
 
 
 @dataclass(slots=True)
@@ -112,9 +136,25 @@ class _Extension:
         codec: Codec,
         prompt: bool | None,
     ) -> _Extension:
-        reader = Reader(renderer.rules, renderer.as_template, state.calls, state.waiting)
+        """What messages come to that nobody has read yet."""
+        reader = _reader(renderer, state)
+        read = (reader.read(item, number) for number, item in enumerate(raw, state.size))
+        return cls.read(renderer, previous, state, read, reader, codec, prompt)
+
+    @classmethod
+    def read(
+        cls,
+        renderer: Renderer,
+        previous: Tokens,
+        state: State,
+        messages: Iterable[Message],
+        reader: Reader,
+        codec: Codec,
+        prompt: bool | None,
+    ) -> _Extension:
+        """What messages come to that the reader has read, or reads now."""
         out = Writer(state.tools, state.lead)
-        turns = fold.read(renderer, raw, reader, out, state.past, state.size)
+        turns = fold.checked(renderer, messages, out, state.past, state.size)
         wanted = wants_prompt(turns.last_role, prompt)
         last = renderer.future(prompt=wanted)
         seen = fold.futures(turns, last)
@@ -129,16 +169,17 @@ class _Extension:
         renderer: Renderer,
         previous: Tokens,
         state: State,
-        marked: Sequence[object],
+        marked: Sequence[Message],
         codec: Codec,
         prompt: bool,
     ) -> Written | None:
-        """What is written behind the earlier messages, whatever the last of them says.
+        """What is written behind the earlier messages, whatever the texts of the last one.
 
         None where that is not so, or where a fresh render would have it otherwise.
         """
-        made = cls.of(renderer, previous, state, marked, codec, prompt)
-        if made._grown() is None or not made._unmoved():
+        reader = _reader(renderer, state)
+        made = cls.read(renderer, previous, state, marked, reader, codec, prompt)
+        if made._grown() is None or not made._alike():
             return None
         items, added = made._items(), made._added()
         if added is None or text_of(added) != text_of(items):
@@ -287,15 +328,11 @@ class _Extension:
 
     def _alike(self) -> bool:
         """Whether the last message is surely written as it was, whatever it sees now."""
-        if self._unmoved():
+        reads = self.node.message.role in self.renderer.reads_future
+        if not reads or self.joint == self.node.seen:
             return True
         frames = self.frames
         return frames is not None and frames.alike(self.renderer, self.state, self.node, self.joint)
-
-    def _unmoved(self) -> bool:
-        """As `_alike`, whatever the last message says."""
-        reads = self.node.message.role in self.renderer.reads_future
-        return not reads or self.joint == self.node.seen
 
     def _items(self) -> Sequence[Item]:
         """What ends the turn that stands last, whatever was written of it, and the new turns."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from templc.runtime.errors import MessageError
@@ -53,10 +53,17 @@ def read(
     start: int = 0,
 ) -> Turns:
     """Canonical messages, each checked against the requirements of the format; MessageError names the message."""
+    messages = (reader.read(item, number) for number, item in enumerate(raw, start))
+    return checked(renderer, messages, out, past, start)
+
+
+def checked(
+    renderer: Renderer, read: Iterable[Message], out: Writer, past: Any, start: int = 0
+) -> Turns:
+    """As `read`, for messages as a reader has read them."""
     messages: list[Message] = []
     pasts = [past]
-    for number, item in enumerate(raw, start):
-        message = reader.read(item, number)
+    for number, message in enumerate(read, start):
         try:
             renderer.check(out, message, pasts[-1])
         except MessageError as error:

@@ -10,7 +10,6 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal, Never
 
 from templc.runtime import fold, signature
@@ -21,6 +20,7 @@ from templc.runtime.encode import ContentSpecials as ContentSpecials
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError, TokenizerError
 from templc.runtime.extend import extension
+from templc.runtime.fresh import by_turn_methods
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
@@ -36,9 +36,9 @@ from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
 from templc.runtime.shapes import rendered
 from templc.runtime.signature import ROLES, Part
-from templc.runtime.skeleton import Frames, frames_of
+from templc.runtime.skeleton import Frames
 from templc.runtime.stability import StabilityTable
-from templc.runtime.states import same_tools, wants_prompt, written
+from templc.runtime.states import same_tools, wants_prompt
 from templc.runtime.supervised import TrainOn, supervised
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
@@ -69,6 +69,7 @@ class Renderer:
     checks: ClassVar[dict[str, Part]] = {}
     opaque: ClassVar[Mapping[str, Opaque]] = {}
     sought: ClassVar[tuple[str, ...] | None] = None
+    asked_closely: ClassVar[tuple[str, ...]] = ()
     runs: ClassVar[tuple[str, ...]] = ()
     reads_future: ClassVar[frozenset[str]] = frozenset()
     continues_prompt: ClassVar[bool] = False
@@ -84,7 +85,9 @@ class Renderer:
         super().__init_subclass__(**kwargs)
         methods = signature.methods_of(cls)
         # What is said of turns holds for the methods that it was said with.
-        cls.opaque, cls.sought = vars(cls).get("opaque", {}), vars(cls).get("sought")
+        said = vars(cls)
+        cls.opaque, cls.sought = said.get("opaque", {}), said.get("sought")
+        cls.asked_closely = said.get("asked_closely", ())
         cls.parts, cls.turns, cls.checks = signature.turn_methods(methods)
         cls.reads_future = signature.reads_future(methods)
         cls.responds, cls.responds_alike = signature.responding(methods)
@@ -202,12 +205,7 @@ class Renderer:
             wanted = {"add_generation_prompt": add_generation_prompt}
             pieces = bound.pieces(messages, tools=tools, continue_final_message=True, **wanted)
             return encode(pieces, codec, self.content_specials)
-        turns, reader = bound.read(messages, declared)
-        prompt = wants_prompt(turns.last_role, add_generation_prompt)
-        items = fold.items_of(bound, turns, declared, prompt, frames_of(bound, codec))
-        tokens = encode(items, codec, self.content_specials)
-        tokens.state = partial(written, bound, turns, reader, declared, prompt)
-        return tokens
+        return by_turn_methods(bound, messages, codec, declared, add_generation_prompt)
 
     def extend(
         self,

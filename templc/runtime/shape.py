@@ -13,7 +13,7 @@ from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
 from templc.runtime.encode import spans_of
 from templc.runtime.errors import MessageError
-from templc.runtime.opaque import Opaque
+from templc.runtime.opaque import Look
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
 from templc.runtime.slot import Parts, Slot, slot_of
@@ -21,42 +21,82 @@ from templc.runtime.tokens import Later, Span, Tokens
 from templc.runtime.weighing import listed, weighings
 
 Making: TypeAlias = "tuple[Any, ...]"
-"""What is called for a state, and with what before the contents: a `partial` takes five times as long to make."""
+"""What is called for a state, and with what before the texts: a `partial` takes five times as long to make."""
 _extend = list.extend
 # As `Fill(...)` and `Tokens()`, in a third of the time.
 _new, _bare = tuple.__new__, Tokens.__new__
 
 
 class Care(NamedTuple):
-    """What a content must not be. turn: what is written with it. guard: it begins with this character."""
+    """What a text must not be. look: what is asked of it. guard: it begins with this character."""
 
-    turn: Opaque
+    look: Look
     guard: str = ""
 
     @property
     def needed(self) -> bool:
-        """Whether there are contents that it refuses."""
-        return bool(self.guard or self.turn.strips or self.turn.sought)
+        """Whether there are texts that it refuses."""
+        return bool(self.guard) or self.look.asks
 
     @property
     def closely(self) -> bool:
-        """Whether it refuses contents for more than the white space around them."""
-        return bool(self.guard or self.turn.sought)
+        """Whether it refuses texts for more than the white space around them."""
+        return bool(self.guard or self.look.sought)
 
-    def refuses(self, content: str) -> bool:
-        """Whether this content, which is not empty, is written otherwise than others."""
-        return content[0] == self.guard or self.turn.looks(content)
+    def refuses(self, text: str) -> bool:
+        """Whether this text, which is not empty, is written otherwise than others."""
+        return text[0] == self.guard or self.look.looks(text)
+
+
+class Gap(NamedTuple):
+    """What stands in a slot: texts with no control token between them. holes: their numbers. between: of the format.
+
+    pieces: all of it, with a mark for each text. places: of the marks among them.
+    """
+
+    holes: tuple[int, ...]
+    between: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    places: tuple[int, ...] = (0,)
+
+    def behind(self, group: Sequence[Piece], other: Gap) -> Gap | None:
+        """Both with a group between them; None unless all their tokens are alike."""
+        pieces = (*self.pieces, *group, *other.pieces)
+        if len({(piece.message, piece.sampled, piece.weight) for piece in pieces}) > 1:
+            return None
+        between = (*self.between, text_of(group), *other.between)
+        before = len(self.pieces) + len(group)
+        places = (*self.places, *[before + place for place in other.places])
+        return Gap((*self.holes, *other.holes), between, pieces, places)
+
+    def text(self, texts: Sequence[str]) -> str:
+        """What stands there with these texts."""
+        first, *others = self.holes
+        if not others:
+            return texts[first]
+        parts = [texts[first]]
+        for text, hole in zip(self.between, others, strict=True):
+            parts += (text, texts[hole])
+        return "".join(parts)
+
+    def filled(self, texts: Sequence[str]) -> list[Piece]:
+        """The pieces with these texts."""
+        found = [*self.pieces]
+        for hole, place in zip(self.holes, self.places, strict=True):
+            found[place] = found[place]._replace(text=texts[hole])
+        return found
 
 
 class Shape:
     """Ids, and slots for contents. start: the number of the first message. at_start: nothing comes before it."""
 
     __slots__ = (
+        "_around",
         "_cares",
+        "_gaps",
         "_groups",
-        "_holes",
-        "_places",
         "_start",
+        "_straight",
         "at_start",
         "ids",
         "last_weights",
@@ -70,30 +110,31 @@ class Shape:
         self,
         groups: Sequence[Sequence[Piece]],
         rows: Sequence[Row],
-        holes: Sequence[Piece],
+        gaps: Sequence[Gap],
         cares: Sequence[Care],
         codec: Codec,
         start: int,
         at_start: bool,
     ) -> None:
-        self._groups, self._holes = groups, holes
+        self._groups, self._gaps = groups, gaps
+        self._straight = [gap.holes for gap in gaps] == [(at,) for at in range(len(cares))]
         self.texts = [text_of(group) for group in groups]
         self._cares = [(at, care.closely, care) for at, care in enumerate(cares) if care.needed]
         self._start, self.at_start = start, at_start
         first, waiting = _begun(rows[0], codec, at_start)
-        if not holes and waiting:
+        if not gaps and waiting:
             write_texts(waiting, codec, at_start and not first.ids, first)
         self.ids, self.runs = first.ids, first.runs
         self.slots: list[Slot] = []
-        for hole, row in zip(holes, rows[1:], strict=True):
+        for gap, row in zip(gaps, rows[1:], strict=True):
             behind = Encoded()
             behind.add(row.inner)
             if row is rows[-1] and row.tail:
                 write_texts(row.tail, codec, False, behind)
             alone = at_start and not (self.ids or self.slots)
-            self.slots.append(slot_of(waiting, hole, row.lead, behind, codec, alone))
+            self.slots.append(slot_of(waiting, gap.pieces[0], row.lead, behind, codec, alone))
             waiting = row.tail
-        self._places = [(slot.before, slot.after, slot.ids) for slot in self.slots]
+        self._around = [(slot.before, slot.after, slot.ids) for slot in self.slots]
         self.weighings, self.last_weights = weighings(self.runs, self.slots)
 
     @classmethod
@@ -107,48 +148,56 @@ class Shape:
         *,
         at_start: bool,
     ) -> Shape | None:
-        """The shape of what was written with marks as contents; None unless it is text around each of them, in order.
+        """The shape of what was written with marks as texts; None where one is not a piece of its own, or comes twice.
 
-        marks: a character each. cares: of each content. start: the number of the first message.
+        marks: a character each. cares: of each text. start: the number of the first message.
         """
         groups: list[list[Piece]] = [[]]
-        holes: list[Piece] = []
+        gaps: list[Gap] = []
+        numbers = {mark: number for number, mark in enumerate(marks)}
         for piece in pieces:
-            if len(holes) < len(marks) and piece.text == marks[len(holes)]:
-                holes.append(piece)
+            number = numbers.get(piece.text, -1)
+            if number >= 0 and not any(number in gap.holes for gap in gaps):
+                gaps.append(Gap((number,), (), (piece,)))
                 groups.append([])
-            elif not set(marks).isdisjoint(piece.text):
+            elif not numbers.keys().isdisjoint(piece.text):
                 return None
             else:
                 groups[-1].append(piece)
         rows = [row_of(group, codec) for group in groups]
-        # Contents with no control token between them are encoded together.
-        if len(holes) < len(marks) or not all(row.inner.ids for row in rows[1:-1]):
-            return None
-        return cls(groups, rows, holes, cares, codec, start, at_start)
+        # Texts with no control token between them are encoded together.
+        for at in range(len(gaps) - 1, 0, -1):
+            if not rows[at].inner.ids:
+                both = gaps[at - 1].behind(groups[at], gaps[at])
+                if both is None:
+                    return None
+                gaps[at - 1 : at + 1] = [both]
+                del groups[at], rows[at]
+        return cls(groups, rows, gaps, cares, codec, start, at_start)
 
     def filled(
-        self, contents: Sequence[str], codec: Codec, start: int, state: Making = ()
+        self, texts: Sequence[str], codec: Codec, start: int, state: Making = ()
     ) -> Tokens | None:
-        """The tokens with these contents, none of them empty; `start` is the number of the first message.
+        """The tokens with these texts, none of them empty; `start` is the number of the first message.
 
-        state: how it is made. None where a content is not what its place takes, or none that can be encoded: the turn
-        methods know the place of it.
+        state: how it is made. None where a text is not what its place takes, or cannot be encoded: the turn methods
+        know the place of it.
         """
         for at, closely, care in self._cares:
-            content = contents[at]
+            text = texts[at]
             # `strip` returns a text without white space around it as it is, in a fifth of the time of `refuses`.
-            if (closely or content.strip() is not content) and care.refuses(content):
+            if (closely or text.strip() is not text) and care.refuses(text):
                 return None
+        contents = texts if self._straight else [gap.text(texts) for gap in self._gaps]
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
-        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, contents, self._places)
+        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, contents, self._around)
         if known is None:
             try:
                 tokens, known = self._one_by_one(contents, codec)
             except MessageError:
                 return None
-        fill: Fill = _new(Fill, (self, contents, known, start - self._start, codec, state))
+        fill: Fill = _new(Fill, (self, texts, contents, known, start - self._start, codec, state))
         return tokens.told(fill)
 
     def _one_by_one(
@@ -172,16 +221,17 @@ class Shape:
             _extend(tokens, ids)
         return tokens, known
 
-    def pieces(self, contents: Sequence[str]) -> list[Piece]:
-        """What the turn methods write with these contents."""
+    def pieces(self, texts: Sequence[str]) -> list[Piece]:
+        """What the turn methods write with these texts."""
         found = list(self._groups[0])
-        for content, hole, group in zip(contents, self._holes, self._groups[1:], strict=True):
-            found += (hole._replace(text=content), *group)
+        for gap, group in zip(self._gaps, self._groups[1:], strict=True):
+            found += (*gap.filled(texts), *group)
         return found
 
 
 class _Filling(NamedTuple):
     shape: Shape
+    texts: Sequence[str]
     contents: Sequence[str]
     known: Sequence[int | list[int]]
     shift: int
@@ -190,10 +240,10 @@ class _Filling(NamedTuple):
 
 
 class Fill(_Filling, Later):
-    """Contents in a shape: what is worked out when somebody asks.
+    """Texts in a shape: what is worked out when somebody asks.
 
-    known: how many ids each slot has, or each part of it. shift: how much higher the numbers of messages are. making:
-    how the state is made.
+    contents: what stands in each slot. known: how many ids it has, or each part of it. shift: how much higher the
+    numbers of messages are. making: how the state is made.
     """
 
     __slots__ = ()
@@ -224,7 +274,7 @@ class Fill(_Filling, Later):
 
     def weights(self, ids: list[int]) -> list[float]:
         """As the runs have them, in a third of the time."""
-        shape, _, known, _, _, _ = self
+        shape, _, _, known, _, _, _ = self
         weights: list[float] = []
         for at, (lead, own, parts) in enumerate(shape.weighings):
             weights += lead
@@ -270,16 +320,16 @@ class Fill(_Filling, Later):
         shift = self.shift
         pieces = [
             piece._replace(message=piece.message + shift) if piece.message >= 0 else piece
-            for piece in self.shape.pieces(self.contents)
+            for piece in self.shape.pieces(self.texts)
         ]
         return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
 
     def state(self) -> object | None:
-        """The state behind the contents; None where nobody said how it is made."""
+        """The state behind the texts; None where nobody said how it is made."""
         if not self.making:
             return None
         make, *given = self.making
-        return make(*given, self.contents)  # type: ignore[no-any-return]
+        return make(*given, self.texts)  # type: ignore[no-any-return]
 
 
 def _begun(row: Row, codec: Codec, at_start: bool) -> tuple[Encoded, Sequence[Waiting]]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.errors import MessageError
-from templc.runtime.history import Node, State, first_change
-from templc.runtime.messages import bare_message, bare_roles
+from templc.runtime.history import Node, State
+from templc.runtime.kinds import Kind, taken_apart
+from templc.runtime.messages import Message, bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
 from templc.runtime.shape import Care, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 LONGEST = 16
 """Longer rows of roles are too many to be worth remembering."""
 _MOST = 128
-MARKS = [chr(0xE001 + at) for at in range(LONGEST)]
-"""Private characters, each of which stands for a content."""
+MARKS = [chr(0xE001 + at) for at in range(4 * LONGEST)]
+"""Private characters, each of which stands for a text; there are no more in a shape."""
 _new = tuple.__new__
 UNKNOWN: Any = object()
 """Stands for what nobody has asked for yet."""
@@ -65,15 +66,11 @@ class Known(NamedTuple):
     tied: bool
 
 
-Learning: TypeAlias = (
-    "Callable[[Renderer, Tokens, State, Sequence[object], Codec, bool], Written | None]"
-)
-
-
 class Shapes:
     """The shapes of one renderer with one tokenizer. Safe to call from several threads.
 
-    known: of renders and extensions. examples: of training examples, cut where trained turns begin.
+    known: of renders and extensions. examples: of training examples, cut where trained turns begin. usable: whether
+    messages of this renderer can be known by their kinds.
     """
 
     def __init__(self, renderer: Renderer) -> None:
@@ -82,8 +79,9 @@ class Shapes:
         self._texts = (*asked, inline.close) if inline is not None else asked
         # One search for what they begin with is most often all that is needed.
         self._firsts = tuple({text[0] for text in self._texts})
-        usable = renderer.sought is not None and not renderer.as_template
-        self._roles = bare_roles(renderer.rules) if usable else frozenset()
+        self.usable = renderer.sought is not None and not renderer.as_template
+        self._roles = bare_roles(renderer.rules) if self.usable else frozenset()
+        self._asked, self._closely = asked, renderer.asked_closely
         self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
         self._seen: set[tuple[Any, ...]] = set()
         self.known: dict[tuple[Any, ...], Known | None] = {}
@@ -120,6 +118,24 @@ class Shapes:
         """Whether there is a text in it that is looked for."""
         # Not in `read`, whose variables would all be slower if a generator knew them.
         return any(text in content for text in self._texts)
+
+    def apart(self, messages: Sequence[Message]) -> tuple[tuple[Kind, ...], list[str]] | None:
+        """Kinds and texts; None unless nothing is looked for in these messages.
+
+        MessageError for arguments that JSON cannot hold.
+        """
+        kinds: list[Kind] = []
+        texts: list[str] = []
+        for message in messages:
+            found = taken_apart(message, self._closely)
+            if found is None:
+                return None
+            for text in self._asked:
+                if text in message.content or text in message.reasoning:
+                    return None
+            kinds.append(found[0])
+            texts += found[1]
+        return (tuple(kinds), texts) if len(texts) <= len(MARKS) else None
 
     def learn(
         self,
@@ -168,79 +184,36 @@ def rendered(
     return known.shape.filled(contents, codec, 0, (_written, renderer, known, prompt))
 
 
-def extended(
-    renderer: Renderer,
-    previous: Tokens,
-    state: State,
-    messages: Sequence[object],
-    codec: Codec,
-    prompt: bool | None,
-    learn: Learning,
-) -> Tokens | None:
-    """What the messages add; None where it is not sure that a fresh render of all messages has exactly the same.
-
-    learn: writes messages behind earlier ones, None where that hangs on what an earlier one says.
-    """
-    frames = frames_of(renderer, codec)
-    if frames is None or not previous or state.overlap or state.apart is not None:
-        return None
-    shapes, node = shapes_of(renderer, frames), state.node
-    read = shapes.read(messages)
-    if read is None or node is None or state.waiting.parted:
-        return None
-    roles, contents = read
-    prompt = wants_prompt(roles[-1], prompt)
-    # Requirements may count the tools; what is pending of a sampled turn is written from the past before it.
-    there = None if state.tools is None else len(state.tools), state.lead is None
-    last = node.message.role, node.seen, node.past if state.pending else None
-    key = (roles, prompt, state.prompt, state.pending, state.past, last, there)
-    known: Known | None = shapes.known.get(key, UNKNOWN)
-    if known is UNKNOWN:
-        given = renderer, frames, previous, state, roles, codec, prompt, learn
-        known = shapes.learn(shapes.known, key, lambda: _behind(*given))
-    if known is None or not (known.tied or previous[-1] in codec.controls.ids):
-        return None
-    parent = node.parent
-    if parent is not None:
-        earlier = known.joint.before(node.message)
-        if parent.seen != earlier and first_change(renderer, state, parent, earlier, frames):
-            return None
-    tokens = known.shape.filled(contents, codec, node.index + 1)
-    if tokens is not None:
-        tokens.state = _after(renderer, state, known, contents, prompt)
-        if state.unchecked is not None:
-            tokens.notes_of_state()
-    return tokens
-
-
-def _after(
-    renderer: Renderer,
+def state_after(
     state: State,
     known: Known,
-    contents: Sequence[str],
+    messages: Sequence[Message],
+    calls: int,
+    waiting: Waiting,
     prompt: bool,
 ) -> State:
-    """The state behind messages with these contents."""
+    """The state behind these messages, which are of a known shape. calls, waiting: what their reader knows then."""
     node = state.node
     number = 0 if node is None else node.index + 1
-    for content, (role, past, seen, skeleton) in zip(contents, known.turns, strict=True):
-        node = Node(bare_message(role, content), number, past, seen, node, None, None, skeleton)
+    for message, (_, past, seen, skeleton) in zip(messages, known.turns, strict=True):
+        node = Node(message, number, past, seen, node, None, None, skeleton)
         number += 1
-    waiting = state.waiting
-    if renderer.rules.parts_alone:
-        waiting = waiting.beside(known.turns[-1][0])
     fixed = state.renderer, state.tools, state.lead
-    now = node, known.past, state.calls, waiting, prompt
+    now = node, known.past, calls, waiting, prompt
     return _new(State, (*fixed, *now, (), "", state.apart, state.unchecked))
 
 
 def _written(renderer: Renderer, known: Known, prompt: bool, contents: Sequence[str]) -> State:
     """The same where there is nothing before."""
-    first = known.turns[0][0]
-    lead = bare_message(first, contents[0]) if first == "system" else None
+    roles = [role for role, *_ in known.turns]
+    messages = [*map(bare_message, roles, contents)]
+    lead = messages[0] if roles[0] == "system" else None
+    waiting = Waiting()
+    if renderer.rules.parts_alone:
+        waiting = waiting.beside(roles[-1])
     past = renderer.past_type()
     before = State(renderer.fingerprint(), None, lead, None, past, 0, Waiting(), False)
-    return _after(renderer, before, known, contents, prompt)
+    return state_after(before, known, messages, 0, waiting, prompt)
 
 
 # how shapes are learnt
@@ -260,32 +233,7 @@ def _fresh(
     cares = cares_of(renderer, frames, out, items, roles)
     if cares is None:
         return None
-    return _known(Written(items, turns.pasts, seen, None), roles, cares, codec, 0)
-
-
-def _behind(
-    renderer: Renderer,
-    frames: Frames,
-    previous: Tokens,
-    state: State,
-    roles: Sequence[str],
-    codec: Codec,
-    prompt: bool,
-    learn: Learning,
-) -> Known | None:
-    """The shape of what stands behind earlier messages."""
-    out = Writer(state.tools, state.lead)
-    if "closer" in state.pending or (state.pending and "closing" not in frames.usable(out)):
-        return None
-    try:
-        written = learn(renderer, previous, state, marked(roles), codec, prompt)
-    except MessageError:
-        return None
-    start = state.size
-    cares = written and cares_of(renderer, frames, out, written.items, roles, start)
-    if written is None or cares is None:
-        return None
-    return _known(written, roles, cares, codec, start)
+    return known_of(Written(items, turns.pasts, seen, None), turns.messages, cares, codec, 0)
 
 
 def marked(roles: Sequence[str]) -> list[dict[str, str]]:
@@ -293,16 +241,25 @@ def marked(roles: Sequence[str]) -> list[dict[str, str]]:
     return [{"role": role, "content": mark} for role, mark in zip(roles, MARKS, strict=False)]
 
 
-def _known(
-    written: Written, roles: Sequence[str], cares: Sequence[Care], codec: Codec, start: int
+def known_of(
+    written: Written,
+    messages: Sequence[Message],
+    cares: Sequence[Care],
+    codec: Codec,
+    start: int,
 ) -> Known | None:
+    """The shape of messages written on marks; None where a mark is not all of a piece, or stands there twice.
+
+    cares: of each text. start: the number of the first message.
+    """
     pieces, marks = unfilled(written.items), MARKS[: len(cares)]
     shape = Shape.of(pieces, marks, cares, codec, start, at_start=not start)
     if shape is None:
         return None
     tied = bool(shape.ids) and shape.ids[0] in codec.controls.ids
     by_number = {one.message: one.skeleton for one in written.items if isinstance(one, Filled)}
-    skeletons = [by_number.get(number) for number in range(start, start + len(roles))]
+    skeletons = [by_number.get(number) for number in range(start, start + len(messages))]
+    roles = [message.role for message in messages]
     turns = list(zip(roles, written.pasts, written.seen, skeletons, strict=False))
     return Known(shape, turns, written.pasts[-1], written.joint, tied)
 
@@ -332,6 +289,6 @@ def cares_of(
             return None
         else:
             # The head may look into a system message that its role writes.
-            turn = usable[role].beside(renderer.opaque["head"]) if leads else usable[role]
+            turn = usable[role].both(renderer.opaque["head"]) if leads else usable[role]
             found.append(Care(turn, guards[number]))
     return found

@@ -198,14 +198,19 @@ class Frames:
 
     def alike(self, renderer: Renderer, state: State, node: Node, future: Any) -> bool:
         """Whether the turn of a message that sees another future is surely the same."""
-        message, past, known = node.message, node.past, node.skeleton
+        known = self.written(renderer, state, node)
         if known is None:
+            return False
+        return known is self.skeleton(renderer, node.message, node.past, future)
+
+    def written(self, renderer: Renderer, state: State, node: Node) -> Skeleton | None:
+        """The skeleton that an earlier turn was written as; None where its method had to write it."""
+        if node.skeleton is None:
             usable = self._usable_behind(state)
-            filled = self.filled(renderer, usable, node.index, message, past, node.seen)
-            if filled is None:
-                return False
-            known = node.skeleton = filled.skeleton
-        return known is self.skeleton(renderer, message, past, future)
+            given = node.index, node.message, node.past, node.seen
+            filled = self.filled(renderer, usable, *given)
+            node.skeleton = None if filled is None else filled.skeleton
+        return node.skeleton
 
     def kept(self, renderer: Renderer, state: State, node: Node, live: Any) -> bool:
         """Whether the turn of a message surely is its prompt and what was sampled, as it was written then."""
@@ -241,7 +246,7 @@ class Frames:
         first = content[0]
         if skeleton is None or first == skeleton.guard:
             return None
-        if (turn.strips or turn.sought) and turn.looks(content):
+        if turn.asks and turn.looks(content):
             return None
         return _new(Filled, (skeleton, number, content))
 
@@ -352,12 +357,12 @@ def _learnt(renderer: Renderer, message: Message, past: Any, future: Any) -> Ske
     if len(holes) != 1 or pieces[holes[0]].text != _MARK:
         return None
     at = holes[0]
-    guard = _guard(renderer, pieces[:at], past) if message.role == "assistant" else ""
+    guard = guard_of(renderer, pieces[:at], past) if message.role == "assistant" else ""
     return Skeleton(pieces[:at], pieces[at], pieces[at + 1 :], guard)
 
 
-def _guard(renderer: Renderer, before: Sequence[Piece], past: Any) -> str:
-    """The character with which a content would go on with a prefill that the turn has begun to write."""
+def guard_of(renderer: Renderer, before: Sequence[Piece], past: Any) -> str:
+    """The character with which a text would go on with a prefill that the turn has begun to write, or none."""
     if "prefill" not in renderer.parts:
         return ""
     prefill = fold.prefill_text(renderer, past, None)

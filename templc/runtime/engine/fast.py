@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn, TypeAlias
 
-from templc.runtime.codec import Place
+from templc.runtime.codec import Around
 
 Taken: TypeAlias = Callable[[str], str | None]
-Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Place], Taken], list[int] | None]
+Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Around], Taken], list[int] | None]
 Encoder: TypeAlias = tuple[Callable[[str], list[int]], Into | None]
 """What a library offers: the ids of a text; perhaps `FastEngine.into`, with how a text that is not ASCII is taken."""
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -65,7 +65,7 @@ class FastEngine:
             return None
 
     def into(
-        self, ids: list[int], contents: Sequence[str], places: Sequence[Place]
+        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
     ) -> list[int] | None:
         """Adds the ids of each content in its place, and those behind it; how many each place has.
 
@@ -74,7 +74,7 @@ class FastEngine:
         if self._into is None:
             return None
         try:
-            return self._into(ids, contents, places, self._taken)
+            return self._into(ids, contents, around, self._taken)
         except BaseException as error:
             _gave_up(error)
             return None
