@@ -191,35 +191,38 @@ class Shape:
         contents = texts if self._straight else [gap.text(texts) for gap in self._gaps]
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
-        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, contents, self._around)
-        if known is None:
+        sizes = codec.plain_into(tokens, contents, self._around)
+        counted: Sequence[list[int] | None] = ()
+        if sizes is None:
             try:
-                tokens, known = self._one_by_one(contents, codec)
+                tokens, sizes, counted = self._one_by_one(contents, codec)
             except MessageError:
                 return None
-        fill: Fill = _new(Fill, (self, texts, contents, known, start - self._start, codec, state))
+        shift = start - self._start
+        fill: Fill = _new(Fill, (self, texts, contents, sizes, counted, shift, codec, state))
         return tokens.told(fill)
 
     def _one_by_one(
         self, contents: Sequence[str], codec: Codec
-    ) -> tuple[Tokens, list[int | list[int]]]:
+    ) -> tuple[Tokens, list[int], list[list[int] | None]]:
         """The ids, and what is known of each slot, where the codec takes one text at a time."""
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
-        known: list[int | list[int]] = []
+        sizes: list[int] = []
+        counted: list[list[int] | None] = []
         for content, (before, after, _, parts, ids, _) in zip(contents, self.slots, strict=True):
-            text = before + content + after
+            text, counts = before + content + after, None
             if parts is None or codec.bytewise:
                 found = codec.plain(text, at_start=first)
-                known.append(len(found))
             else:
                 found, counts = codec.plain_counted(text, parts.ends(content), at_start=first)
-                known.append(counts)
+            sizes.append(len(found))
+            counted.append(counts)
             first = False
             _extend(tokens, found)
             _extend(tokens, ids)
-        return tokens, known
+        return tokens, sizes, counted if any(counted) else []
 
     def pieces(self, texts: Sequence[str]) -> list[Piece]:
         """What the turn methods write with these texts."""
@@ -233,7 +236,8 @@ class _Filling(NamedTuple):
     shape: Shape
     texts: Sequence[str]
     contents: Sequence[str]
-    known: Sequence[int | list[int]]
+    sizes: Sequence[int]
+    counted: Sequence[list[int] | None]
     shift: int
     codec: Codec
     making: Making
@@ -242,8 +246,8 @@ class _Filling(NamedTuple):
 class Fill(_Filling, Later):
     """Texts in a shape: what is worked out when somebody asks.
 
-    contents: what stands in each slot. known: how many ids it has, or each part of it. shift: how much higher the
-    numbers of messages are. making: how the state is made.
+    contents: what stands in each slot. sizes: how many ids it has. counted: how many each part of it has, where the ids
+    do not tell. shift: how much higher the numbers of messages are. making: how the state is made.
     """
 
     __slots__ = ()
@@ -252,19 +256,17 @@ class Fill(_Filling, Later):
         """What is known of the ids."""
         shape, shift = self.shape, self.shift
         runs = [*shape.runs]
-        at = len(shape.ids)
-        for content, found, slot in zip(self.contents, self.known, shape.slots, strict=True):
+        start = len(shape.ids)
+        for at, (size, slot) in enumerate(zip(self.sizes, shape.slots, strict=True)):
             _, _, (_, message, sampled, weight), parts, behind, following = slot
             if parts is None:
-                runs.append((found, message, sampled, weight))  # type: ignore[arg-type]
-                at += found  # type: ignore[operator]
+                runs.append((size, message, sampled, weight))
             else:
-                counts = self._counts(found, content, slot, parts, ids, at)
+                counts = self._counts(at, parts, ids, start)
                 for count, (_, message, sampled, weight) in zip(counts, parts.runs, strict=True):
                     runs.append((count, message, sampled, weight))
-                    at += count
             runs += following
-            at += len(behind)
+            start += size + len(behind)
         if not shift:
             return runs
         return [
@@ -274,39 +276,29 @@ class Fill(_Filling, Later):
 
     def weights(self, ids: list[int]) -> list[float]:
         """As the runs have them, in a third of the time."""
-        shape, _, _, known, _, _, _ = self
+        shape, sizes = self.shape, self.sizes
         weights: list[float] = []
         for at, (lead, own, parts) in enumerate(shape.weighings):
             weights += lead
-            found = known[at]
-            if parts is not None:
-                start = len(weights) - len(parts.first)
-                counts = (
-                    None if isinstance(found, list) else parts.counted(ids, start, start + found)
-                )
-                if counts is None:  # the content changed what stands around it
-                    return listed(self.runs(ids))
-                found = counts[parts.own]
-            weights += own * found  # type: ignore[operator]
+            if parts is None:
+                weights += own * sizes[at]
+                continue
+            size = None if self.counted else parts.own_size(ids, len(weights), sizes[at])
+            if size is None:
+                return listed(self.runs(ids))
+            weights += own * size
         weights += shape.last_weights
         return weights
 
-    def _counts(
-        self,
-        found: int | list[int],
-        content: str,
-        slot: Slot,
-        parts: Parts,
-        ids: list[int],
-        at: int,
-    ) -> list[int]:
-        """How many ids each part of a slot has, whose ids begin at `at`."""
-        if isinstance(found, list):
-            return found
-        counts = parts.counted(ids, at, at + found)
-        if counts is not None:
-            return counts
-        text, first = slot.before + content + slot.after, self.shape.at_start and not at
+    def _counts(self, at: int, parts: Parts, ids: list[int], start: int) -> list[int]:
+        """How many ids each part of slot `at` has, whose ids begin at `start`."""
+        counted = self.counted[at] if self.counted else None
+        if counted is None:
+            counted = parts.counted(ids, start, self.sizes[at])
+        if counted is not None:
+            return counted
+        slot, content = self.shape.slots[at], self.contents[at]
+        text, first = slot.before + content + slot.after, self.shape.at_start and not start
         return self.codec.plain_counted(text, parts.ends(content), at_start=first)[1]
 
     def text(self) -> str:

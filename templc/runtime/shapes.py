@@ -167,7 +167,7 @@ def rendered(
     frames = frames_of(renderer, codec)
     if frames is None:
         return None
-    shapes = shapes_of(renderer, frames)
+    shapes = frames.shapes or shapes_of(renderer, frames)
     read = shapes.read(messages)
     if read is None:
         return None

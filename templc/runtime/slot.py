@@ -32,15 +32,25 @@ class Parts(NamedTuple):
         sizes[self.own] += len(content)
         return list(accumulate(sizes))
 
-    def counted(self, ids: Sequence[int], start: int, end: int) -> list[int] | None:
-        """How many of the ids from `start` to `end` begin in each; None where the content changed those around it."""
-        first, last = self.first, self.last
-        if ids[start : start + len(first)] != first or (
-            last and ids[end - len(last) : end] != last
-        ):
+    def own_size(self, ids: Sequence[int], at: int, size: int) -> int | None:
+        """How many of the slot's ids are the content's; None where the content changed those around it.
+
+        at: where the content's begin, unless that is so. size: of the slot.
+        """
+        _, _, _, first, last, _ = self
+        start = at - len(first)
+        end = start + size
+        if ids[start:at] != first or (last and ids[end - len(last) : end] != last):
+            return None
+        return size - len(first) - len(last)
+
+    def counted(self, ids: Sequence[int], start: int, size: int) -> list[int] | None:
+        """How many of the slot's ids, from `start` on, begin in each; None as for `own_size`."""
+        own = self.own_size(ids, start + len(self.first), size)
+        if own is None:
             return None
         counts = [*self.counts]
-        counts[self.own] = end - start - len(first) - len(last)
+        counts[self.own] = own
         return counts
 
 
