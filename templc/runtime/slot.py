@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
         at: where the content's begin, unless that is so. size: of the slot.
         """
-        _, _, _, first, last, _ = self
+        first, last = self.first, self.last
         start = at - len(first)
         end = start + size
         if ids[start:at] != first or (last and ids[end - len(last) : end] != last):
