@@ -166,6 +166,7 @@ class GptOss(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque(),
+        "tool": Opaque("answered", quotes=True, copies={"answered": Look()}),
         "other": Opaque(),
         "assistant": Opaque(
             "calls",

@@ -125,6 +125,7 @@ class Llama31(Renderer):
     opaque = {
         "system": Opaque(strips=True),
         "user": Opaque("tools", strips=True),
+        "tool": Opaque(quotes=True),
         "other": Opaque(strips=True),
         "assistant": Opaque("calls", strips=True),
         "head": Opaque("lead", "tools", strips=True),

@@ -114,6 +114,7 @@ class Llama31Raw(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque("tools"),
+        "tool": Opaque(quotes=True),
         "other": Opaque(),
         "assistant": Opaque("calls"),
         "head": Opaque("lead", "tools"),

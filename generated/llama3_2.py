@@ -105,6 +105,7 @@ class Llama32(Renderer):
     opaque = {
         "system": Opaque(strips=True),
         "user": Opaque("tools", strips=True),
+        "tool": Opaque(quotes=True),
         "other": Opaque(strips=True),
         "assistant": Opaque("calls", strips=True, arguments="json"),
         "head": Opaque("lead", "tools", strips=True),

@@ -102,6 +102,7 @@ class Llama4(Renderer):
     opaque = {
         "system": Opaque(),
         "user": Opaque("tools", strips=True),
+        "tool": Opaque(quotes=True),
         "other": Opaque(),
         "assistant": Opaque("calls", arguments="json"),
         "head": Opaque("lead", "tools", strips=True),

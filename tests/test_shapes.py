@@ -256,7 +256,10 @@ def test_turns_with_reasoning_calls_and_results_are_added_as_the_turn_methods_do
         check()
 
 
-@pytest.mark.parametrize("name", ["qwen3", "qwen2_5", "kimi_k2", "ministral3", "granite_4", "qwq"])
+LOOPING = ("qwen3", "qwen2_5", "kimi_k2", "ministral3", "granite_4", "qwq", "gpt_oss", "llama4")
+
+
+@pytest.mark.parametrize("name", LOOPING)
 def test_tool_loops_are_filled_in(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     renderer = formats.renderer(name, responses.tokenizer_for(name))
     tokens = renderer.render([message("user", "a")], tools=[TOOL], add_generation_prompt=False)
@@ -275,6 +278,28 @@ def test_tool_loops_are_filled_in(name: str, monkeypatch: pytest.MonkeyPatch) ->
         assert told(grown) == told(expected)
         tokens = tokens + grown
     assert len(found) >= 3 and None not in found
+
+
+def test_what_is_kept_as_sampled_is_filled_in_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    renderer = formats.renderer("qwen3", vocabularies.backend("qwen3"))
+    rounds: Chat = [ASKED | THOUGHT, RESULT, THOUGHT, message("user", "b")]
+    how = {"add_generation_prompt": False, "history": "as_sampled"}
+    tokens, expected = [renderer.render([message("user", "a")], add_generation_prompt=False)], []
+    filled: list[Tokens | None] = []
+    for number in range(6):
+        more = [worded(one, str(number)) for one in rounds]
+        for part in (more[:2], more[2:]):
+            with by_turn_methods():
+                expected.append(renderer.extend(tokens[-1], part, **how))
+            with monkeypatch.context() as patch:
+                patch.setattr(
+                    behind,
+                    "filled",
+                    lambda *given: filled.append(shapes.filled(*given)) or filled[-1],
+                )
+                tokens.append(renderer.extend(tokens[-1], part, **how))
+    assert [told(one) for one in tokens[1:]] == [told(one) for one in expected]
+    assert expected[-1].notes and len(filled) >= 6 and None not in filled
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)

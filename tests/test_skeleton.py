@@ -186,6 +186,8 @@ def each(do: str) -> str:
         ("${name}: ${content}", Opaque("name", copies={"name": Look()})),
         ("${name | capitalize}: ${content}", Opaque("name")),
         ("${content | strip_newlines}", Opaque(newlines=True)),
+        ("${content | json}", Opaque(quotes=True)),
+        ("${content | json}${content}", None),
         (r"${content | after:\"</a>\" | strip}", Opaque(strips=True, sought=("</a>",))),
         (r"${content | remove:\"/x\"}", Opaque(sought=("/x",))),
         (r"${content | drop_spans:\"<a> </a>\"}", Opaque(sought=("<a>", "</a>"))),

@@ -170,7 +170,7 @@ def _opaque(turn: Opaque) -> str:
 
 
 def _look(look: Look) -> list[str]:
-    parts = [f"{name}=True" for name in ("strips", "newlines") if getattr(look, name)]
+    parts = [f"{name}=True" for name in ("strips", "newlines", "quotes") if getattr(look, name)]
     return [*parts, f"sought={_tuple(look.sought, 8)}"] if look.sought else parts
 
 

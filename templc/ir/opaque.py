@@ -62,6 +62,7 @@ class _Found:
     def __init__(self) -> None:
         self._reads: set[str] = set()
         self._looks: dict[str, list[Look] | None] = {"content": []}
+        self._quoted: dict[str, set[bool]] = {}
         self._calls_closely = False
         self._arguments: set[str] = set()
 
@@ -78,6 +79,7 @@ class _Found:
             *sorted(self._reads),
             strips=content.strips,
             newlines=content.newlines,
+            quotes=content.quotes,
             sought=content.sought,
             copies=looks,
             arguments=arguments,
@@ -103,23 +105,26 @@ class _Found:
             case Ref("lead", _, "content"):
                 asked = look(use)
                 self._reads |= {"lead", LEAD_CLOSELY} if asked is None else {"lead"}
-                self._looked("content", asked or Look())
+                self._looked("content", asked or Look(), use)
             case Ref("tools") | Ref("lead") | Ref("systems"):
                 self._reads.add(ref.scope)
             case Ref("message", "content", ""):
-                self._looked("content", look(use))
+                self._looked("content", look(use), use)
             case Ref("message", "calls", ""):
                 self._reads.add("calls")
             case Ref("message", name, "") if name in _MISSED:
                 self._reads.add(name)
-                self._looked(name, look(use))
+                self._looked(name, look(use), use)
             case _:
                 return False
         return self._looks["content"] is not None
 
-    def _looked(self, field: str, asked: Look | None) -> None:
+    def _looked(self, field: str, asked: Look | None, use: Value | Body | Test) -> None:
         known = self._looks.setdefault(field, [])
-        if asked is None:
+        if asked is not None and isinstance(use, Body):
+            self._quoted.setdefault(field, set()).add(asked.quotes)
+        # What is written now as it is, now as JSON, is no copy of one text.
+        if asked is None or len(self._quoted.get(field, ())) > 1:
             self._looks[field] = None
         elif known is not None:
             known.append(asked)

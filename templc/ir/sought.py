@@ -40,6 +40,8 @@ def look(use: Value | Body | Test) -> Look | None:
     if isinstance(use, Value):
         return None
     value = use.value
+    if isinstance(use, Body) and [one.name for one in value.filters] == ["json"]:
+        return Look(quotes=True)
     texts: list[str] = []
     for one in value.filters:
         if one.name in _CUTTING and one.argument:

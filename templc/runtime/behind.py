@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
 from templc.runtime.errors import MessageError
-from templc.runtime.history import State, first_change
+from templc.runtime.history import Node, State, first_change
 from templc.runtime.kinds import Kind, looks_at, marked
 from templc.runtime.messages import Message, Reader, bare_message
 from templc.runtime.opaque import Opaque
@@ -60,7 +60,8 @@ class New(NamedTuple):
 class Place(NamedTuple):
     """Earlier tokens that messages can be filled in behind. learn: writes messages behind them.
 
-    It gives None where what is written hangs on what an earlier message says.
+    It gives None where what is written hangs on what an earlier message says. loose: the earlier tokens are known not
+    to be those of a fresh render, so that nothing is compared with one.
     """
 
     renderer: Renderer
@@ -70,6 +71,7 @@ class Place(NamedTuple):
     state: State
     codec: Codec
     learn: Learning
+    loose: bool
 
     @classmethod
     def behind(
@@ -77,11 +79,12 @@ class Place(NamedTuple):
     ) -> Place | None:
         """Behind these tokens; None where the turn methods have to write what follows."""
         frames = frames_of(renderer, codec)
-        if frames is None or not previous or state.overlap or state.apart is not None:
+        if frames is None or not previous or state.overlap:
             return None
         if state.node is None or state.waiting.parted:
             return None
-        return cls(renderer, frames, shapes_of(renderer, frames), previous, state, codec, learn)
+        shapes, loose = shapes_of(renderer, frames), state.apart is not None
+        return cls(renderer, frames, shapes, previous, state, codec, learn, loose)
 
     def bare(self, raw: Sequence[object]) -> New | None:
         """Messages that are a role and a text each; None for others."""
@@ -114,7 +117,10 @@ class Place(NamedTuple):
         return New(*found, messages[-1].role, messages, reader.calls, reader.waiting)
 
     def filled_in(self, new: New, prompt: bool | None) -> Tokens | None:
-        """What the messages add; None where it is not sure that a fresh render of all messages has exactly the same."""
+        """What the messages add; None where the turn methods have to write it.
+
+        It is what a fresh render of all messages has, unless what stands before is no such render.
+        """
         state, codec, shapes = self.state, self.codec, self.shapes
         node = state.node
         assert node is not None
@@ -123,22 +129,26 @@ class Place(NamedTuple):
         known: Known | None = shapes.known.get(key, UNKNOWN)
         if known is UNKNOWN:
             known = shapes.learn(shapes.known, key, partial(self._learnt, new.kinds, prompt))
-        if known is None or not (known.tied or self.previous[-1] in codec.controls.ids):
+        if known is None or not (self.loose or self._stays(known, node)):
             return None
-        parent = node.parent
-        if parent is not None:
-            earlier = known.joint.before(node.message)
-            if parent.seen != earlier and first_change(
-                self.renderer, state, parent, earlier, self.frames
-            ):
-                return None
-        tokens = known.shape.filled(new.texts, codec, node.index + 1)
+        tokens = known.shape.filled(known.written(new.texts), codec, node.index + 1)
         if tokens is not None:
             messages = new.messages or [*map(bare_message, new.kinds, new.texts)]  # type: ignore[arg-type]
             tokens.state = state_after(state, known, messages, new.calls, new.waiting, prompt)
-            if state.unchecked is not None:
+            if self.loose or state.unchecked is not None:
                 tokens.notes_of_state()
         return tokens
+
+    def _stays(self, known: Known, node: Node) -> bool:
+        """Whether all earlier tokens, of which the last message is known to stay, stay as they are."""
+        if not (known.tied or self.previous[-1] in self.codec.controls.ids):
+            return False
+        if node.parent is None:
+            return True
+        earlier = known.joint.before(node.message)
+        if node.parent.seen == earlier:
+            return True
+        return first_change(self.renderer, self.state, node.parent, earlier, self.frames) is None
 
     def _there(self) -> tuple[object, ...]:
         """What is there before the new messages, beside what is known of the last one."""
@@ -153,7 +163,7 @@ class Place(NamedTuple):
         past = node.past if state.pending or skeleton is not None else None
         # Requirements may count the tools.
         tools = None if state.tools is None else len(state.tools)
-        return role, node.seen, skeleton, past, tools, state.lead is None
+        return role, node.seen, skeleton, past, tools, state.lead is None, self.loose
 
     def _learnt(self, kinds: Sequence[str | Kind], prompt: bool) -> Known | None:
         """The shape of such messages here."""

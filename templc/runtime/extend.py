@@ -48,7 +48,8 @@ def extension(
     state = state_of(renderer, previous)
     match history:
         case "faithful":
-            begin = _Extension.of if state.unchecked is not None else _begun
+            unsure = state.unchecked is not None or state.apart is not None
+            begin = _Extension.of if unsure else _begun
             made = begin(renderer, previous, state, messages, codec, prompt)
             return made if isinstance(made, Tokens) else made.faithful()
         case "as_sampled":
@@ -175,15 +176,18 @@ class _Extension:
     ) -> Written | None:
         """What is written behind the earlier messages, whatever the texts of the last one.
 
-        None where that is not so, or where a fresh render would have it otherwise.
+        None where that is not so, or where a fresh render would have it otherwise, unless the earlier tokens are known
+        to be apart from one.
         """
         reader = _reader(renderer, state)
         made = cls.read(renderer, previous, state, marked, reader, codec, prompt)
-        if made._grown() is None or not made._alike():
-            return None
-        items, added = made._items(), made._added()
-        if added is None or text_of(added) != text_of(items):
-            return None
+        items = made._items()
+        if state.apart is None:
+            if made._grown() is None or not made._alike():
+                return None
+            added = made._added()
+            if added is None or text_of(added) != text_of(items):
+                return None
         return Written(items, made.turns.pasts, made.seen, made.joint)
 
     # the two ways

@@ -73,8 +73,8 @@ def _calls(calls: Sequence[Call], texts: list[str]) -> tuple[CallKind, ...] | No
 
 
 def marked(kind: Kind, marks: Iterator[str]) -> Message:
-    """A message of this kind, with marks as its texts."""
-    texts: dict[str, Any] = {field: next(marks) for field in kind.fields}
+    """A message of this kind, with marks as its texts, which JSON does not quote."""
+    texts: dict[str, Any] = {field: Verbatim(next(marks)) for field in kind.fields}
     calls = [
         Call(next(marks), Verbatim(next(marks)), next(marks) if has_id else "", type)
         for _, has_id, type in kind.calls
@@ -87,13 +87,12 @@ def looks_at(kind: Kind, turn: Opaque) -> list[Look] | None:
     found: list[Look] = []
     for field in kind.fields:
         if field == "content":
-            found.append(turn)
-        elif field not in turn.reads:
-            found.append(_UNSEEN)
-        elif field in turn.copies:
-            found.append(turn.copies[field])
+            look: Look | None = turn
         else:
+            look = turn.copies.get(field) if field in turn.reads else _UNSEEN
+        if look is None or (look.quotes and (look.strips or look.newlines or look.sought)):
             return None
+        found.append(look)
     for what, has_id, _ in kind.calls:
         as_text = turn.arguments == "text_or_json"
         if "calls" in turn.reads and (not turn.arguments or (what == "text" and not as_text)):

@@ -16,25 +16,34 @@ FIXED = frozenset({"tools", "lead", LEAD_CLOSELY, "systems"})
 class Look:
     """What is asked of a text that is copied.
 
-    strips: white space is taken off its ends. newlines: newlines are. sought: it may hold these.
+    strips: white space is taken off its ends. newlines: newlines are. quotes: it is written as JSON. sought: it may
+    hold these.
     """
 
-    __slots__ = ("asks", "newlines", "sought", "strips")
+    __slots__ = ("asks", "newlines", "quotes", "sought", "strips")
 
     def __init__(
-        self, *, strips: bool = False, newlines: bool = False, sought: tuple[str, ...] = ()
+        self,
+        *,
+        strips: bool = False,
+        newlines: bool = False,
+        quotes: bool = False,
+        sought: tuple[str, ...] = (),
     ) -> None:
         self.strips = strips
         self.newlines = newlines
+        self.quotes = quotes
         self.sought = sought
-        self.asks = bool(strips or newlines or sought)
+        self.asks = bool(strips or newlines or quotes or sought)
 
     def told(self) -> tuple[Any, ...]:
         """All that it says."""
-        return self.strips, self.newlines, self.sought
+        return self.strips, self.newlines, self.quotes, self.sought
 
     def looks(self, text: str) -> bool:
-        """Whether this text, which is not empty, is written otherwise than others."""
+        """Whether this text, which is not empty, is not written as it is, or otherwise than others."""
+        if self.quotes:
+            return True
         if self.strips and (text[0].isspace() or text[-1].isspace()):
             return True
         if self.newlines and (text[0] == "\n" or text[-1] == "\n"):
@@ -46,6 +55,7 @@ class Look:
         return Look(
             strips=self.strips or other.strips,
             newlines=self.newlines or other.newlines,
+            quotes=self.quotes or other.quotes,
             sought=tuple(dict.fromkeys((*self.sought, *other.sought))),
         )
 
@@ -66,11 +76,12 @@ class Opaque(Look):
         *reads: str,
         strips: bool = False,
         newlines: bool = False,
+        quotes: bool = False,
         sought: tuple[str, ...] = (),
         copies: Mapping[str, Look] | None = None,
         arguments: str = "",
     ) -> None:
-        super().__init__(strips=strips, newlines=newlines, sought=sought)
+        super().__init__(strips=strips, newlines=newlines, quotes=quotes, sought=sought)
         self.reads = frozenset(reads)
         self.lacks = self.reads - FIXED
         self.copies = copies or {}

@@ -28,7 +28,10 @@ _new, _bare = tuple.__new__, Tokens.__new__
 
 
 class Care(NamedTuple):
-    """What a text must not be. look: what is asked of it. guard: it begins with this character."""
+    """What a text must not be. look: what is asked of it. guard: it begins with this character.
+
+    A text that is written as JSON is given so, and nothing more is asked of it.
+    """
 
     look: Look
     guard: str = ""
@@ -36,7 +39,7 @@ class Care(NamedTuple):
     @property
     def needed(self) -> bool:
         """Whether there are texts that it refuses."""
-        return bool(self.guard) or self.look.asks
+        return bool(self.guard) or (self.look.asks and not self.look.quotes)
 
     @property
     def closely(self) -> bool:
@@ -45,7 +48,9 @@ class Care(NamedTuple):
 
     def refuses(self, text: str) -> bool:
         """Whether this text, which is not empty, is written otherwise than others."""
-        return text[0] == self.guard or self.look.looks(text)
+        if text[0] == self.guard:
+            return True
+        return not self.look.quotes and self.look.looks(text)
 
 
 class Gap(NamedTuple):

@@ -21,7 +21,7 @@ from templc.runtime.opaque import LEAD_CLOSELY
 from templc.runtime.shape import Care, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
 from templc.runtime.states import wants_prompt
-from templc.runtime.text import FILTERS
+from templc.runtime.text import FILTERS, to_json
 from templc.runtime.tokens import Tokens
 from templc.runtime.waiting import Waiting
 from templc.runtime.writer import Writer
@@ -56,7 +56,7 @@ class Known(NamedTuple):
     """A shape, with what its messages are to others.
 
     turns: role, past, future and skeleton of each. past: after the last one. joint: as in `Written`. tied: its first
-    token is a control token.
+    token is a control token. quoted: the numbers of texts that are written as JSON.
     """
 
     shape: Shape
@@ -64,6 +64,13 @@ class Known(NamedTuple):
     past: Any
     joint: Any
     tied: bool
+    quoted: tuple[int, ...]
+
+    def written(self, texts: Sequence[str]) -> Sequence[str]:
+        """Texts as they are written."""
+        if not self.quoted:
+            return texts
+        return [to_json(text) if at in self.quoted else text for at, text in enumerate(texts)]
 
 
 class Shapes:
@@ -261,7 +268,8 @@ def known_of(
     skeletons = [by_number.get(number) for number in range(start, start + len(messages))]
     roles = [message.role for message in messages]
     turns = list(zip(roles, written.pasts, written.seen, skeletons, strict=False))
-    return Known(shape, turns, written.pasts[-1], written.joint, tied)
+    quoted = tuple(at for at, care in enumerate(cares) if care.look.quotes)
+    return Known(shape, turns, written.pasts[-1], written.joint, tied, quoted)
 
 
 def cares_of(

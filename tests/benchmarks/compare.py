@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -235,13 +236,20 @@ def aims(family: Family) -> list[tuple[str, str, str]]:
     scale = ratio(
         lambda: own.encode(text, add_special_tokens=False), lambda: whole(renderer, turns)
     )
-    steps = ratio(lambda: whole(renderer, turns), lambda: grown(renderer, turns))
+    steps = [ratio(lambda: whole(renderer, turns), lambda: grown(renderer, turns))]
+    loop = conversation(64, 60, tools=True)
+    with suppress(templc.MessageError):  # of formats that show no calls
+        whole(renderer, loop)
+        steps.append(ratio(lambda: whole(renderer, loop), lambda: grown(renderer, loop)))
     # In a process of its own: beside the memory of the other programs, long lists take longer to grow.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         overhead = pool.submit(_overhead, family).result()
     return [
         ("64 turns on the scale", f"{scale:.3f}", "0.25 at most"),
-        ("64 turns one by one, over all at once", f"{steps:.2f}", "1.3 at most"),
+        *(
+            (f"64 turns {with_}one by one, over all at once", f"{found:.2f}", "1.3 at most")
+            for with_, found in zip(("", "with calls "), steps, strict=False)
+        ),
         ("long messages, ids, over the bare engine", f"{overhead:.2f}", "1.15 at most"),
         *_ahead(family, renderer, turns, short),
     ]
