@@ -16,6 +16,7 @@ import templc
 from templc.runtime import behind, extend, fresh, shapes, supervised, trajectory
 from templc.runtime.codec import codec_of
 from templc.runtime.history import State
+from templc.runtime.shape import Shape
 from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Tokens
 from tests.support import formats, responses, small, vocabularies
@@ -59,6 +60,20 @@ def by_turn_methods() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (fresh, extend, behind, trajectory, shapes, supervised):
             patch.setattr(module, "frames_of", lambda renderer, codec: None)
+        yield
+
+
+@contextmanager
+def filled_shapes(found: list[Tokens | None]) -> Iterator[None]:
+    """Whatever shapes are asked to fill in meanwhile is found here."""
+    fill = Shape.filled
+
+    def spied(*given: Any) -> Tokens | None:
+        found.append(fill(*given))
+        return found[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Shape, "filled", spied)
         yield
 
 
@@ -260,19 +275,14 @@ LOOPING = ("qwen3", "qwen2_5", "kimi_k2", "ministral3", "granite_4", "qwq", "gpt
 
 
 @pytest.mark.parametrize("name", LOOPING)
-def test_tool_loops_are_filled_in(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tool_loops_are_filled_in(name: str) -> None:
     renderer = formats.renderer(name, responses.tokenizer_for(name))
     tokens = renderer.render([message("user", "a")], tools=[TOOL], add_generation_prompt=False)
     found: list[Tokens | None] = []
-
-    def spied(*given: Any) -> Tokens | None:
-        found.append(shapes.filled(*given))
-        return found[-1]
-
-    monkeypatch.setattr(behind, "filled", spied)
     for number in range(6):
         loop = [worded(ASKED | {"content": "so"}, str(number)), worded(RESULT, str(number))]
-        grown = renderer.extend(tokens, loop, add_generation_prompt=False)
+        with filled_shapes(found):
+            grown = renderer.extend(tokens, loop, add_generation_prompt=False)
         with by_turn_methods():
             expected = renderer.extend(tokens, loop, add_generation_prompt=False)
         assert told(grown) == told(expected)
@@ -280,7 +290,7 @@ def test_tool_loops_are_filled_in(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(found) >= 3 and None not in found
 
 
-def test_what_is_kept_as_sampled_is_filled_in_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_as_sampled_is_filled_in_too() -> None:
     renderer = formats.renderer("qwen3", vocabularies.backend("qwen3"))
     rounds: Chat = [ASKED | THOUGHT, RESULT, THOUGHT, message("user", "b")]
     how = {"add_generation_prompt": False, "history": "as_sampled"}
@@ -291,12 +301,7 @@ def test_what_is_kept_as_sampled_is_filled_in_too(monkeypatch: pytest.MonkeyPatc
         for part in (more[:2], more[2:]):
             with by_turn_methods():
                 expected.append(renderer.extend(tokens[-1], part, **how))
-            with monkeypatch.context() as patch:
-                patch.setattr(
-                    behind,
-                    "filled",
-                    lambda *given: filled.append(shapes.filled(*given)) or filled[-1],
-                )
+            with filled_shapes(filled):
                 tokens.append(renderer.extend(tokens[-1], part, **how))
     assert [told(one) for one in tokens[1:]] == [told(one) for one in expected]
     assert expected[-1].notes and len(filled) >= 6 and None not in filled
