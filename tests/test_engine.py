@@ -18,7 +18,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import templc
 from templc.runtime.codec import codec_of
-from templc.runtime.engine import Unfit, fast_engine, haste, store, with_gigatoken
+from templc.runtime.engine import FastEngine, Unfit, fast_engine, haste, store, with_gigatoken
 from templc.runtime.engine.build import KINDS, Kind
 from templc.runtime.engine.merges import merge_table
 from templc.runtime.engine.pattern import one_pattern
@@ -127,6 +127,47 @@ def test_the_kept_words_of_gigatoken_are_thrown_away(monkeypatch: pytest.MonkeyP
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 1
     monkeypatch.setattr(with_gigatoken, "GROWTH", -1)
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 3
+    assert [encode.into([], ["x" * 6] * 2, [[], []]) for _ in range(2)] == [[1, 1]] * 2
+    assert len(made) == 5
+
+
+def test_several_texts_are_encoded_as_one_by_one() -> None:
+    own = text_engine(vocabularies.backend("qwen3"))
+    engine = fast_engine(own, KINDS[:1])
+    drawn = [*strings(300, 11), "", "a" * 2000, "é\u0301", "\ud800", "\u0378"]
+    known = 0
+    for texts in zip(drawn, drawn[1:], drawn[2:], strict=False):
+        apart = [engine.ids(text) for text in texts]
+        ids = [7]
+        sizes = engine.into(ids, texts, [[1], [], [2, 3]])
+        if sizes is None:
+            assert None in apart or any(engine.starts(text) is None for text in texts), texts
+            continue
+        one, two, three = ([*map(int, found or ())] for found in apart)
+        assert ids == [7, *one, 1, *two, *three, 2, 3] and sizes == [*map(len, (one, two, three))]
+        known += 1
+    assert known > 100
+    assert fast_engine(own, KINDS[1:]).into([], ["a"], [[]]) is None
+
+
+def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy:
+        def __init__(self, times: int) -> None:
+            self.times = times
+
+        def encode(self, text: str) -> Any:
+            self.times -= text == "b"
+            if self.times >= 0 and text == "b":
+                raise RuntimeError("busy")
+            return array("I", [ord(text)])
+
+    ids: list[int] = []
+    encode = with_gigatoken.Renewed(lambda: None, Busy(3))
+    assert encode.into(ids, "abc", [[0], [1], [2]]) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
+    monkeypatch.setattr(with_gigatoken, "_TRIES", 2)
+    stuck = with_gigatoken.Renewed(lambda: None, Busy(9))
+    engine = FastEngine((stuck, stuck.into), [], name="n", compose=None, strange="")
+    assert engine.into([], "abc", [[], [], []]) is None and engine.ids("b") is None
 
 
 def test_a_pair_that_never_happens_makes_no_last_merge() -> None:

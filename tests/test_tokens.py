@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from templc.runtime.columns import Run
 from templc.runtime.errors import (
     ControlTokenError,
     MessageError,
@@ -17,7 +19,7 @@ from templc.runtime.errors import (
     TemplcError,
     UnstableExtension,
 )
-from templc.runtime.tokens import Span, Tokens
+from templc.runtime.tokens import Later, Span, Tokens
 
 
 def example() -> Tokens:
@@ -132,6 +134,93 @@ def test_copies_are_equal_in_everything(duplicate: Callable[[Tokens], Tokens]) -
 def test_spans_that_nobody_asked_for_yet_pickle() -> None:
     tokens = Tokens([1], spans=lambda: [Span(0, 1, 3, "name", True)])
     assert pickle.loads(pickle.dumps(tokens)).spans == [Span(0, 1, 3, "name", True)]
+
+
+class Told(Later):
+    """Tells what `example` has, and notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def runs(self, ids: list[int]) -> list[Run]:
+        self.asked.append("runs")
+        assert ids == [7, 8, 9]
+        return [(1, 0, False, 0.0), (1, 1, True, 1.0), (1, 1, True, 0.5)]
+
+    def weights(self, ids: list[int]) -> list[float]:
+        self.asked.append("weights")
+        assert ids == [7, 8, 9]
+        return [0.0, 1.0, 0.5]
+
+    def text(self) -> str:
+        self.asked.append("text")
+        return "abc"
+
+    def spans(self) -> list[Span]:
+        self.asked.append("spans")
+        return [Span(0, 1, 0, "content", False), Span(1, 3, 1, "content", True)]
+
+    def state(self) -> object:
+        self.asked.append("state")
+        return {"past": 1}
+
+
+def told_example() -> tuple[Tokens, Told]:
+    later = Told()
+    made = Tokens.__new__(Tokens)
+    list.extend(made, [7, 8, 9])
+    return made.told(later), later
+
+
+@pytest.mark.parametrize("name", ["weights", "sampled", "message_index", "text", "spans", "state"])
+def test_what_is_told_later_is_asked_for_once(name: str) -> None:
+    tokens, later = told_example()
+    assert getattr(tokens, name) == getattr(example(), name)
+    assert getattr(tokens, name) is getattr(tokens, name) and len(later.asked) == 1
+
+
+@pytest.mark.parametrize("first", ["weights", "sampled", "message_index", "text", "spans", "state"])
+@pytest.mark.parametrize(
+    "duplicate", [lambda t: t, Tokens.copy, copy.copy, copy.deepcopy, lambda t: t + Tokens()]
+)
+def test_what_is_told_later_is_as_if_it_had_been_given(
+    first: str, duplicate: Callable[[Tokens], Tokens]
+) -> None:
+    tokens, _ = told_example()
+    getattr(tokens, first)
+    more = {"state": None} if duplicate(Tokens([1], state=1)).state is None else {}
+    assert attributes(duplicate(tokens)) == attributes(example()) | {"notes": ()} | more
+    both = attributes(tokens + example()) | {"notes": ()}
+    assert both == attributes(example() + example()) | {"notes": ()}
+
+
+def test_weights_are_told_alone_and_stay_when_the_rest_is() -> None:
+    tokens, later = told_example()
+    weights = tokens.weights
+    assert later.asked == ["weights"]
+    assert tokens.sampled == example().sampled and tokens.weights is weights
+    assert later.asked == ["weights", "runs"]
+
+
+def test_what_is_set_counts_and_not_what_would_have_been_told() -> None:
+    tokens, later = told_example()
+    tokens.weights, tokens.text, tokens.state, tokens.notes = [3.0] * 3, "d", None, ("n",)
+    assert attributes(tokens) == attributes(example()) | {
+        "weights": [3.0] * 3,
+        "text": "d",
+        "state": None,
+        "notes": ("n",),
+    }
+    assert later.asked == ["runs", "spans"]
+
+
+def test_tokens_are_in_no_circle() -> None:
+    gc.collect()
+    for _ in range(3):
+        tokens, _ = told_example()
+        attributes(tokens + tokens)
+        del tokens
+    assert gc.collect() == 0
 
 
 MUTATIONS: dict[str, Callable[[Any], object]] = {

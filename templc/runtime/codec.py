@@ -63,6 +63,15 @@ class Codec(Protocol):
         """
         ...
 
+    def plain_into(
+        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+    ) -> list[int] | None:
+        """Adds the ids of each text as `plain` has them, and those that stand behind it; how many each text has.
+
+        None where that is no faster than asking for one by one, or not `bytewise`; `ids` may have some of them then.
+        """
+        ...
+
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         """`plain`, and for each id the offset in `text` of the character that it starts with or in."""
         ...

@@ -73,6 +73,12 @@ class TokenizersCodec:
             return list(self._short(text, at_start))
         return self._encoded(text, at_start)
 
+    def plain_into(
+        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+    ) -> list[int] | None:
+        fast = self._haste.ready
+        return None if fast is None else fast.into(ids, texts, behind)
+
     def plain_counted(
         self, text: str, ends: Sequence[int], *, at_start: bool = True
     ) -> tuple[list[int], list[int]]:

@@ -46,6 +46,11 @@ class TiktokenCodec:
     def plain(self, text: str, *, at_start: bool = True) -> list[int]:
         return self._encoded(text, self._encoding.encode_ordinary)
 
+    def plain_into(
+        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+    ) -> list[int] | None:
+        return None
+
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         ids = self.plain(text)
         return ids, self._starts(ids, text)

@@ -21,11 +21,11 @@ class Columns:
 
     __slots__ = (*_NAMES, "runs")
 
-    def __init__(self, runs: list[Run]) -> None:
+    def __init__(self, runs: list[Run], weights: list[float] | None = None) -> None:
         self.runs = runs
         self._messages: list[int] | None = None
         self._sampled: list[bool] | None = None
-        self._weights: list[float] | None = None
+        self._weights = weights
 
     @property
     def messages(self) -> list[int]:

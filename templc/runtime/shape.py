@@ -7,7 +7,7 @@ Shape.of(pieces, marks, cares, codec, 0, at_start=True).filled(["hi", "hello"], 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
@@ -16,11 +16,14 @@ from templc.runtime.opaque import Look
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
 from templc.runtime.slot import Parts, Slot, slot_of
-from templc.runtime.tokens import Span, Tokens
+from templc.runtime.tokens import Later, Span, Tokens
+from templc.runtime.weighing import listed, weighings
 
+Making: TypeAlias = "tuple[Any, ...]"
+"""What is called for a state, and with what before the contents: a `partial` takes five times as long to make."""
 _extend = list.extend
-# As `Fill(...)`, in a third of the time.
-_new = tuple.__new__
+# As `Fill(...)` and `Tokens()`, in a third of the time.
+_new, _bare = tuple.__new__, Tokens.__new__
 
 
 class Care(NamedTuple):
@@ -87,6 +90,8 @@ class Shape:
     """Ids, and slots for contents. start: the number of the first message. at_start: nothing comes before it."""
 
     __slots__ = (
+        "_around",
+        "_behind",
         "_cares",
         "_gaps",
         "_groups",
@@ -94,9 +99,11 @@ class Shape:
         "_straight",
         "at_start",
         "ids",
+        "last_weights",
         "runs",
         "slots",
         "texts",
+        "weighings",
     )
 
     def __init__(
@@ -127,6 +134,9 @@ class Shape:
             alone = at_start and not (self.ids or self.slots)
             self.slots.append(slot_of(waiting, gap.pieces[0], row.lead, behind, codec, alone))
             waiting = row.tail
+        self._around = [(slot.before, slot.after) for slot in self.slots]
+        self._behind = [slot.ids for slot in self.slots]
+        self.weighings, self.last_weights = weighings(self.runs, self.slots)
 
     @classmethod
     def of(
@@ -166,21 +176,39 @@ class Shape:
                 del groups[at], rows[at]
         return cls(groups, rows, gaps, cares, codec, start, at_start)
 
-    def filled(self, texts: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+    def filled(
+        self, texts: Sequence[str], codec: Codec, start: int, state: Making = ()
+    ) -> Tokens | None:
         """The tokens with these texts, none of them empty; `start` is the number of the first message.
 
-        None where a text is not what its place takes. MessageError, without a place, as for `encode`.
+        state: how it is made. None where a text is not what its place takes. MessageError, without a place, as for
+        `encode`.
         """
         for at, care in self._cares:
             if care.refuses(texts[at]):
                 return None
         contents = texts if self._straight else [gap.text(texts) for gap in self._gaps]
-        tokens = Tokens.__new__(Tokens)
+        whole: list[str] = []
+        for at, (before, after) in enumerate(self._around):
+            whole.append(f"{before}{contents[at]}{after}")
+        tokens = _bare(Tokens)
+        _extend(tokens, self.ids)
+        known: Sequence[int | list[int]] | None = codec.plain_into(tokens, whole, self._behind)
+        if known is None:
+            tokens, known = self._one_by_one(contents, whole, codec)
+        fill: Fill = _new(Fill, (self, texts, contents, known, start - self._start, codec, state))
+        return tokens.told(fill)
+
+    def _one_by_one(
+        self, contents: Sequence[str], whole: Sequence[str], codec: Codec
+    ) -> tuple[Tokens, list[int | list[int]]]:
+        """The ids, and what is known of each slot, where the codec takes one text at a time."""
+        tokens = _bare(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
         known: list[int | list[int]] = []
-        for content, (before, after, _, parts, ids, _) in zip(contents, self.slots, strict=True):
-            text = before + content + after if before or after else content
+        for content, text, slot in zip(contents, whole, self.slots, strict=True):
+            parts = slot.parts
             if parts is None or codec.bytewise:
                 found = codec.plain(text, at_start=first)
                 known.append(len(found))
@@ -189,9 +217,8 @@ class Shape:
                 known.append(counts)
             first = False
             _extend(tokens, found)
-            _extend(tokens, ids)
-        fill: Fill = _new(Fill, (self, texts, contents, known, start - self._start, codec))
-        return tokens.complete(fill.runs, text=fill.text, spans=fill.spans)
+            _extend(tokens, slot.ids)
+        return tokens, known
 
     def pieces(self, texts: Sequence[str]) -> list[Piece]:
         """What the turn methods write with these texts."""
@@ -201,19 +228,24 @@ class Shape:
         return found
 
 
-class Fill(NamedTuple):
-    """Texts in a shape: what is worked out when somebody asks.
-
-    contents: what stands in each slot. known: how many ids it has, or each part of it. shift: how much higher the
-    numbers of messages are.
-    """
-
+class _Filling(NamedTuple):
     shape: Shape
     texts: Sequence[str]
     contents: Sequence[str]
     known: Sequence[int | list[int]]
     shift: int
     codec: Codec
+    making: Making
+
+
+class Fill(_Filling, Later):
+    """Texts in a shape: what is worked out when somebody asks.
+
+    contents: what stands in each slot. known: how many ids it has, or each part of it. shift: how much higher the
+    numbers of messages are. making: how the state is made.
+    """
+
+    __slots__ = ()
 
     def runs(self, ids: list[int]) -> list[Run]:
         """What is known of the ids."""
@@ -238,6 +270,25 @@ class Fill(NamedTuple):
             (count, number + shift if number >= 0 else number, sampled, weight)
             for count, number, sampled, weight in runs
         ]
+
+    def weights(self, ids: list[int]) -> list[float]:
+        """As the runs have them, in a third of the time."""
+        shape, known = self.shape, self.known
+        weights: list[float] = []
+        for at, (lead, own, parts) in enumerate(shape.weighings):
+            weights += lead
+            found = known[at]
+            if parts is not None:
+                start = len(weights) - len(parts.first)
+                counts = (
+                    None if isinstance(found, list) else parts.counted(ids, start, start + found)
+                )
+                if counts is None:  # the content changed what stands around it
+                    return listed(self.runs(ids))
+                found = counts[parts.own]
+            weights += own * found  # type: ignore[operator]
+        weights += shape.last_weights
+        return weights
 
     def _counts(
         self,
@@ -271,6 +322,13 @@ class Fill(NamedTuple):
             for piece in self.shape.pieces(self.texts)
         ]
         return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
+
+    def state(self) -> object | None:
+        """The state behind the contents; None where nobody said how it is made."""
+        if not self.making:
+            return None
+        make, *given = self.making
+        return make(*given, self.texts)  # type: ignore[no-any-return]
 
 
 def _begun(row: Row, codec: Codec, at_start: bool) -> tuple[Encoded, Sequence[Waiting]]:

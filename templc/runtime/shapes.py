@@ -8,7 +8,6 @@ they write is filled in from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from templc.runtime import fold
@@ -18,7 +17,7 @@ from templc.runtime.history import Node, State
 from templc.runtime.kinds import Kind, taken_apart
 from templc.runtime.messages import Message, bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
-from templc.runtime.shape import Care, Shape
+from templc.runtime.shape import Care, Making, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
 from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS, to_json
@@ -180,16 +179,15 @@ def rendered(
         )
     if known is None:
         return None
-    tokens = filled(known.shape, contents, codec, 0)
-    if tokens is not None:
-        tokens.state = partial(_written, renderer, known, contents, prompt)
-    return tokens
+    return filled(known.shape, contents, codec, 0, (_written, renderer, known, prompt))
 
 
-def filled(shape: Shape, contents: Sequence[str], codec: Codec, start: int) -> Tokens | None:
+def filled(
+    shape: Shape, contents: Sequence[str], codec: Codec, start: int, state: Making = ()
+) -> Tokens | None:
     """A shape with these contents; None where the turn methods have to write them, or to say what is wrong with one."""
     try:
-        return shape.filled(contents, codec, start)
+        return shape.filled(contents, codec, start, state)
     except MessageError:  # the turn methods know the place
         return None
 
@@ -213,7 +211,7 @@ def state_after(
     return _new(State, (*fixed, *now, (), "", state.apart, state.unchecked))
 
 
-def _written(renderer: Renderer, known: Known, contents: Sequence[str], prompt: bool) -> State:
+def _written(renderer: Renderer, known: Known, prompt: bool, contents: Sequence[str]) -> State:
     """The same where there is nothing before."""
     roles = [role for role, *_ in known.turns]
     messages = [*map(bare_message, roles, contents)]

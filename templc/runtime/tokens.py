@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, NoReturn, SupportsIndex, TypeAlias, TypeVar,
 from templc.runtime.columns import Columns, Run, joined
 
 Other = TypeVar("Other")
-SpanSource: TypeAlias = "Callable[[], list[Span]]"
+SpanSource: TypeAlias = "Callable[[], list[Span]] | Later"
 NoteSource: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
-TextSource: TypeAlias = "str | Callable[[], str]"
+TextSource: TypeAlias = "str | Later"
 TextParts: TypeAlias = "TextSource | tuple[TextSource, ...]"
 """Parts stand in one row: parts inside parts of parts would be too deep where thousands were joined."""
-ColumnSource: TypeAlias = "Columns | list[Run] | Callable[[list[int]], list[Run]]"
-"""A function is given the ids: one that knew them itself would be a circle."""
+ColumnSource: TypeAlias = "Columns | list[Run] | Later | tuple[Later, list[float]]"
+"""With the weights, where nothing but these was asked for."""
 
 Parts: TypeAlias = "tuple[tuple[int, SpanSource | list[Span]], ...]"
 
@@ -38,6 +38,36 @@ class Span(NamedTuple):
     message_index: int
     field: str
     sampled: bool
+
+
+class Later:
+    """What is known of some ids, each part of it worked out when somebody asks.
+
+    One object for all of it: a function for each would take as long to make as a short text to encode. The ids are
+    given to those who need them: one that knew them itself would be a circle.
+    """
+
+    __slots__ = ()
+
+    def runs(self, ids: list[int]) -> list[Run]:
+        """What is known of each token."""
+        raise NotImplementedError
+
+    def weights(self, ids: list[int]) -> list[float]:
+        """The weights of the runs: most often nobody asks for more of them."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """The text that the ids stand for."""
+        raise NotImplementedError
+
+    def spans(self) -> list[Span]:
+        """The spans of the ids."""
+        raise NotImplementedError
+
+    def state(self) -> object | None:
+        """What `extend` starts from."""
+        raise NotImplementedError
 
 
 class Tokens(list[int]):
@@ -108,12 +138,18 @@ class Tokens(list[int]):
         self._notes, self._text = (), text
         return self
 
+    def told(self, later: Later) -> Tokens:
+        """These bare ids, of which `later` tells the rest when somebody needs it."""
+        self._columns = self._text = self._spans = self._state = later
+        self._notes = ()
+        return self
+
     @property
     def text(self) -> str:
         """The rendered text that the ids stand for."""
         found = self._text
         if not isinstance(found, str):
-            parts = [part() if callable(part) else part for part in self._texts()]
+            parts = [part if isinstance(part, str) else part.text() for part in self._texts()]
             found = self._text = "".join(parts)
         return found
 
@@ -123,13 +159,16 @@ class Tokens(list[int]):
 
     def _texts(self) -> tuple[TextSource, ...]:
         found = self._text
-        return found if isinstance(found, tuple) else (found,)
+        return found if type(found) is tuple else (found,)  # type: ignore[return-value]
 
     def _known_columns(self) -> Columns | list[Run]:
         found = self._columns
-        if callable(found):
-            found = self._columns = found(self)
-        return found
+        if isinstance(found, Later):
+            found = self._columns = found.runs(self)
+        elif type(found) is tuple:
+            later, weights = found
+            found = self._columns = Columns(later.runs(self), weights)
+        return found  # type: ignore[return-value]
 
     def _lists(self) -> Columns:
         found = self._columns
@@ -147,7 +186,12 @@ class Tokens(list[int]):
     @property
     def weights(self) -> list[float]:
         """What the loss of each token is multiplied with; 0.0: not trained."""
-        return self._lists().weights
+        found = self._columns
+        if isinstance(found, Later):
+            weights = found.weights(self)
+            self._columns = found, weights
+            return weights
+        return found[1] if type(found) is tuple else self._lists().weights
 
     @weights.setter
     def weights(self, column: list[float]) -> None:
@@ -174,9 +218,12 @@ class Tokens(list[int]):
     @property
     def state(self) -> object | None:
         """What `extend` starts from; worked out when first asked for."""
-        if isinstance(self._state, partial):
-            self._state = self._state()
-        return self._state
+        found = self._state
+        if isinstance(found, Later):
+            found = self._state = found.state()
+        elif isinstance(found, partial):
+            found = self._state = found()
+        return found
 
     @state.setter
     def state(self, state: object | None) -> None:
@@ -302,7 +349,9 @@ class Tokens(list[int]):
 
 
 def _known(part: SpanSource | list[Span]) -> list[Span]:
-    return part if isinstance(part, list) else part()
+    if isinstance(part, list):
+        return part
+    return part.spans() if isinstance(part, Later) else part()
 
 
 def _shifted(span: Span, by: int) -> Span:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from templc.runtime.engine import store, with_gigatoken, with_tiktoken
-from templc.runtime.engine.fast import FastEngine
+from templc.runtime.engine.fast import Encoder, FastEngine
 from templc.runtime.engine.merges import Table, ranks_of, sizes_of
 from templc.runtime.engine.reasons import Unfit
 from templc.runtime.engine.store import Verdict
@@ -36,13 +36,14 @@ class Kind(NamedTuple):
     """A library that encodes text. Each function raises `Unfit` where it cannot serve.
 
     table: whether the settings of a tokenizer fit, and the entries of its vocabulary. encoder: text to ids without
-    normalisation, from a tokenizer without added tokens; the second argument gives the rank of each entry.
+    normalisation, from a tokenizer without added tokens, and the same for several texts, where that is faster; the
+    second argument gives the rank of each entry.
     """
 
     name: str
     version: Callable[[], str]
     table: Callable[[Settings], Table]
-    encoder: Callable[[Any, Callable[[], Ranks]], Callable[[str], list[int]]]
+    encoder: Callable[[Any, Callable[[], Ranks]], Encoder]
 
 
 # The fastest first.
@@ -105,9 +106,9 @@ def _made(tokenizer: Any, text: str, key: str, kind: Kind) -> FastEngine:
 def _tried(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngine:
     composes = _composes(settings["normalizer"])
     table = kind.table(settings)
-    encode = kind.encoder(tokenizer, lambda: table.ranks)
+    encoder = kind.encoder(tokenizer, lambda: table.ranks)
     verdict = Verdict("", tuple(sorted(table.unused)), "", composes, sizes_of(table.ranks))
-    engine = _engine(verdict, encode, kind)
+    engine = _engine(verdict, encoder, kind)
 
     def own(text: str) -> list[int]:
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
@@ -116,16 +117,16 @@ def _tried(tokenizer: Any, settings: Settings, key: str, kind: Kind) -> FastEngi
     strange = trial(own, lambda text: engine.ids(text) or own(text), kind.name, table.rare)
     verdict = verdict._replace(strange=strange)
     store.write(key, verdict)
-    return _engine(verdict, encode, kind)
+    return _engine(verdict, encoder, kind)
 
 
-def _engine(verdict: Verdict, encode: Callable[[str], list[int]], kind: Kind) -> FastEngine:
+def _engine(verdict: Verdict, encoder: Encoder, kind: Kind) -> FastEngine:
     compose = None
     if verdict.composes:
         # The library's own: its Unicode data may be older than Python's.
         compose = importlib.import_module("tokenizers.normalizers").NFC().normalize_str
     return FastEngine(
-        encode, verdict.sizes, name=kind.name, compose=compose, strange=verdict.strange
+        encoder, verdict.sizes, name=kind.name, compose=compose, strange=verdict.strange
     )
 
 

@@ -14,13 +14,18 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
+Encoder: TypeAlias = tuple[
+    Callable[[str], list[int]],
+    Callable[[list[int], Sequence[str], Sequence[list[int]]], list[int]] | None,
+]
+"""What a library offers: the ids of a text, and perhaps `FastEngine.into` for texts that it may be given."""
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FastEngine:
-    """Text to ids. name: of the library that encodes. encode: its function. sizes: the bytes of each id.
+    """Text to ids. name: of the library that encodes. encoder: its functions. sizes: the bytes of each id.
 
     Safe to call from several threads.
 
@@ -31,7 +36,7 @@ class FastEngine:
 
     def __init__(
         self,
-        encode: Callable[[str], list[int]],
+        encoder: Encoder,
         sizes: Sequence[int],
         *,
         name: str,
@@ -39,7 +44,7 @@ class FastEngine:
         strange: str,
     ) -> None:
         self.name = name
-        self._encode = encode
+        self._encode, self._encode_into = encoder
         self._sizes = sizes
         self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
@@ -49,13 +54,29 @@ class FastEngine:
 
     def ids(self, text: str) -> list[int] | None:
         """The ids of a text; None where the tokenizer's own engine has to be asked."""
-        if not text.isascii():
-            if not self._known(text):
-                return None
-            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
-                text = self._compose(text)
+        taken = text if text.isascii() else self._taken(text)
+        if taken is None:
+            return None
         try:
-            return self._encode(text)
+            return self._encode(taken)
+        except BaseException as error:
+            _gave_up(error)
+            return None
+
+    def into(
+        self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]
+    ) -> list[int] | None:
+        """Adds the ids of each text, and those that stand behind it; how many each text has.
+
+        None where the texts have to be asked for one by one; `ids` is of no use then.
+        """
+        if self._encode_into is None:
+            return None
+        for text in texts:
+            if not text.isascii() and self._taken(text) is not text:
+                return None
+        try:
+            return self._encode_into(ids, texts, behind)
         except BaseException as error:
             _gave_up(error)
             return None
@@ -66,11 +87,8 @@ class FastEngine:
         ends: where the stretches end, the last one at the end of the text.
         """
         plain = text.isascii()
-        if not plain:
-            if not self._known(text):
-                return None
-            if self._compose is not None and not unicodedata.is_normalized("NFC", text):
-                return None
+        if not plain and self._taken(text) is not text:
+            return None
         try:
             ids = self._encode(text)
         except BaseException as error:
@@ -102,16 +120,18 @@ class FastEngine:
             at += self._sizes[token]
         return found[0], starts
 
-    def _known(self, text: str) -> bool:
+    def _taken(self, text: str) -> str | None:
+        """The text as the library is given it, itself where nothing is to compose; None where it must not be."""
         if self._strange is not None and self._strange.search(text):
-            return False
+            return None
         # Printable characters are assigned ones, and asking for them is ten times as fast as the patterns.
-        if text.replace("\n", " ").isprintable():
-            return True
-        low, high = unassigned()
-        if low.search(text):
-            return False
-        return not (_ASTRAL.search(text) and high.search(text))
+        if not text.replace("\n", " ").isprintable():
+            low, high = unassigned()
+            if low.search(text) or (_ASTRAL.search(text) and high.search(text)):
+                return None
+        if self._compose is None or unicodedata.is_normalized("NFC", text):
+            return text
+        return self._compose(text)
 
 
 def _gave_up(error: BaseException) -> None:

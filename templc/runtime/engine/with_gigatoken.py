@@ -3,7 +3,8 @@
 It knows the pre-tokenizers of many vocabularies by name and refuses others. It keeps every word that it has met, so
 what it keeps is thrown away when it has become large.
 
-    encoder(tokenizer, ranks)("hello")  ->  [14990]
+    encode, into = encoder(tokenizer, ranks)
+    encode("hello")  ->  [14990]
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from templc.runtime.engine.fast import Encoder
 from templc.runtime.engine.merges import Table, is_plain_bpe, ranks_of
 from templc.runtime.engine.pattern import byte_steps
 from templc.runtime.engine.reasons import Unfit
@@ -26,6 +28,7 @@ NAME = "gigatoken"
 CHARACTERS = 32_000_000
 GROWTH = 128 << 20
 _TRIES = 1000
+_extend = list.extend  # tokens refuse their own
 _STATM = Path("/proc/self/statm")
 
 
@@ -49,9 +52,10 @@ def table(settings: Mapping[str, Any]) -> Table:
     return Table(ranks_of(vocabulary, unused), unused, tuple(_whole_words(model)))
 
 
-def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[str], list[int]]:
+def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Encoder:
     """Text to ids, without normalisation; `Unfit` where gigatoken knows no such tokenizer."""
-    return Renewed(lambda: _made(tokenizer), _made(tokenizer))
+    renewed = Renewed(lambda: _made(tokenizer), _made(tokenizer))
+    return renewed, renewed.into
 
 
 class Renewed:
@@ -73,6 +77,25 @@ class Renewed:
             return self._encode(text).tolist()  # type: ignore[no-any-return]
         except RuntimeError:
             return self._patiently(text)
+
+    def into(self, ids: list[int], texts: Sequence[str], behind: Sequence[list[int]]) -> list[int]:
+        """As `FastEngine.into`: for short texts, calls between them would take half as long as the encoding."""
+        encode = self._encode
+        sizes: list[int] = []
+        read = 0
+        for at, text in enumerate(texts):
+            try:
+                found = encode(text).tolist()
+            except RuntimeError:
+                found = self._patiently(text)
+            read += len(text)
+            sizes.append(len(found))
+            _extend(ids, found)
+            _extend(ids, behind[at])
+        self._left -= read
+        if self._left < 0:
+            self._renew()
+        return sizes
 
     def _patiently(self, text: str) -> list[int]:
         for _ in range(_TRIES):

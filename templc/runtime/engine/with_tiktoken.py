@@ -1,6 +1,7 @@
 """The second kind of engine: tiktoken, given the entries of the vocabulary and one pattern.
 
-encoder(tokenizer, ranks)("hello")  ->  [14990]
+encode, _ = encoder(tokenizer, ranks)
+encode("hello")  ->  [14990]
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from templc.runtime.engine.fast import Encoder
 from templc.runtime.engine.merges import Table, merge_table
 from templc.runtime.engine.pattern import one_pattern
 from templc.runtime.engine.reasons import Unfit
@@ -32,7 +34,7 @@ def table(settings: Mapping[str, Any]) -> Table:
     return merge_table(settings["model"])
 
 
-def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[str], list[int]]:
+def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Encoder:
     """Text to ids, without normalisation; `Unfit` where tiktoken refuses the pattern."""
     try:
         encoding = importlib.import_module("tiktoken").Encoding(
@@ -43,4 +45,4 @@ def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Callable[[
         )
     except ValueError as error:
         raise Unfit(f"tiktoken refuses the pattern ({str(error)[:200]})") from None
-    return encoding.encode_ordinary  # type: ignore[no-any-return]
+    return encoding.encode_ordinary, None
