@@ -67,13 +67,8 @@ def by_turn_methods() -> Iterator[None]:
 def filled_shapes(found: list[Tokens | None]) -> Iterator[None]:
     """Whatever shapes are asked to fill in meanwhile is found here."""
     fill = Shape.filled
-
-    def spied(*given: Any) -> Tokens | None:
-        found.append(fill(*given))
-        return found[-1]
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Shape, "filled", spied)
+        patch.setattr(Shape, "filled", lambda *given: found.append(fill(*given)) or found[-1])
         yield
 
 
