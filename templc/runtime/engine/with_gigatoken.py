@@ -87,7 +87,9 @@ class Renewed:
         sizes: list[int] = []
         read = 0
         for at, (before, after, behind) in enumerate(around):
-            text = f"{before}{contents[at]}{after}"
+            text = contents[at]
+            if before or after:
+                text = f"{before}{text}{after}"
             if not text.isascii() and taken(text) is not text:
                 return None
             try:
