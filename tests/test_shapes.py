@@ -447,6 +447,23 @@ def test_requirements_may_ask_for_tools() -> None:
         both(lambda more=more: renderer.extend(**more))
 
 
+def test_requirements_may_ask_what_tools_say() -> None:
+    renderer = small_renderer(that="'first or count(tools|json) < 90'")
+    chat, bare = [message("user", "a")], {"add_generation_prompt": False}
+    long = {"type": "function", "function": {"name": "f" * 80, "parameters": {}}}
+    for tool in (TOOL, TOOL, long, TOOL):
+        tokens = both(lambda tool=tool: renderer.render(chat, tools=[tool], **bare))
+        more = {"previous": tokens, "messages": chat, **bare}
+        both(lambda more=more: renderer.extend(**more))
+
+
+def test_messages_may_come_one_by_one() -> None:
+    renderer = small_renderer()
+    tokens = renderer.render([message("user", "a")], add_generation_prompt=False)
+    more = [message("assistant", "b") | {"name": "n"}]
+    assert renderer.extend(tokens, iter(more)) == renderer.extend(tokens, more)  # type: ignore[arg-type]
+
+
 def test_thousands_of_extensions_are_joined_one_by_one() -> None:
     renderer = formats.renderer("llama3", vocabularies.backend("llama3"))
     tokens = renderer.render([message("user", "a")], add_generation_prompt=False)

@@ -262,6 +262,19 @@ def test_a_spec_says_of_which_fields_more_is_asked_than_whether_they_are_there(
     assert (made.sought is not None, made.asked_closely) == (True, closely)
 
 
+def test_results_without_an_id_are_written_with_those_that_are_made_up_for_them() -> None:
+    renderer = formats.renderer("kimi_k2")
+    calls = [{"function": {"name": name, "arguments": {}}} for name in ("f", "g")]
+    asked = {"role": "assistant", "content": "", "tool_calls": calls}
+    chat = [message("user", "a"), asked, message("tool", "1"), message("tool", "2")]
+    written, filled, _ = both(renderer, chat, None, True, Frames(renderer.opaque))
+    assert filled == written
+    assert [one.text for one in written if one.field == "call_id"][-2:] == [
+        "functions.f:0",
+        "functions.g:1",
+    ]
+
+
 def test_a_content_that_is_written_twice_is_never_filled_in() -> None:
     renderer, _ = small.made(SPEC.format(user="${content}${content}", body='"${content}"'))
     found = both(renderer, [message("user", "a")], None, True, Frames(renderer.opaque))

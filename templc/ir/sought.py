@@ -73,7 +73,7 @@ def sought(program: Program) -> tuple[str, ...] | None:
         if isinstance(term, Quantified):
             continue  # of calls, which such a message has none of
         ref = term.value.ref
-        if ref.scope in _OF_NOBODY:
+        if ref.scope in _OF_NOBODY or (ref.scope == "tools" and term.value.filters):
             return None
         asked = look(term) if isinstance(term, Test) else None
         if ref == Ref("message", "content") and asked is None:

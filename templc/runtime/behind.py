@@ -99,7 +99,9 @@ class Place(NamedTuple):
 
     def read(self, raw: Sequence[object], reader: Reader) -> list[Message] | None:
         """Messages as they are read; None where one is wrong, or where there is no use in it."""
-        if not self.shapes.usable or not 0 < len(raw) <= LONGEST:
+        if not self.shapes.usable or type(raw) not in (list, tuple):
+            return None
+        if not 0 < len(raw) <= LONGEST:
             return None
         try:
             return [reader.read(one, number) for number, one in enumerate(raw, self.state.size)]

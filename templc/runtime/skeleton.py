@@ -242,6 +242,8 @@ class Frames:
             return None
         if message.train is not None or message.media is not None:
             return None
+        if message.call_id and "call_id" in turn.lacks:
+            return None  # made up for a message that names none
         skeleton = self.skeleton(renderer, message, past, future)
         first = content[0]
         if skeleton is None or first == skeleton.guard:
