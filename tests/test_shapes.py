@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import chain, product
 from typing import Any
 
@@ -13,109 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import templc
-from templc.runtime import behind, extend, fresh, shapes, supervised, trajectory
+from templc.runtime import shapes
 from templc.runtime.codec import codec_of
-from templc.runtime.history import State
-from templc.runtime.shape import Shape
-from templc.runtime.skeleton import frames_of
-from templc.runtime.tokens import Tokens
-from tests.support import formats, responses, small, vocabularies
+from tests.support import formats, small, vocabularies
+from tests.support.filled import (
+    ASKED,
+    RESULT,
+    TEXTS,
+    THOUGHT,
+    TOOL,
+    Chat,
+    both,
+    by_turn_methods,
+    known,
+    message,
+    one,
+    told,
+    with_options,
+)
 from tests.support.fuzz import examples
 
-TEXTS = (
-    "a",
-    "Bonjour, le monde",
-    " b\n",
-    "\n",
-    "é\u0301",
-    "\u0327x",
-    "<tool_response>r</tool_response>",
-    "<think>\nhm\n</think>\n\nyes",
-    "</think>",
-    "<|im_end|>",
-    "/no_think",
-    "<",
-    "\ue001",
-    "",
-)
-ROLES = ("system", "user", "assistant")
-TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}
-CALL = {"id": "x1y2z3w4v", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
-THOUGHT = {"role": "assistant", "content": "yes", "reasoning_content": "hm"}
-ASKED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
-RESULT = {"role": "tool", "content": "r", "tool_call_id": "x1y2z3w4v", "name": "f"}
-Chat = list[dict[str, Any]]
-
-
 POLICIES = ("all_assistant", "last_assistant", "last_turn", "all_messages")
-
-
-def message(role: str, content: str) -> dict[str, Any]:
-    return {"role": role, "content": content}
-
-
-@contextmanager
-def by_turn_methods() -> Iterator[None]:
-    """Without skeletons and shapes."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (fresh, extend, behind, trajectory, shapes, supervised):
-            patch.setattr(module, "frames_of", lambda renderer, codec: None)
-        yield
-
-
-@contextmanager
-def filled_shapes(found: list[Tokens | None]) -> Iterator[None]:
-    """Whatever shapes are asked to fill in meanwhile is found here."""
-    fill = Shape.filled
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Shape, "filled", lambda *given: found.append(fill(*given)) or found[-1])
-        yield
-
-
-def told(tokens: Tokens) -> Mapping[str, Any]:
-    """All that is known of tokens."""
-    state = tokens.state
-    assert isinstance(state, State)
-    nodes = []
-    node = state.node
-    while node is not None:
-        nodes.append((node.message, node.index, node.past, node.seen))
-        node = node.parent
-    return {
-        "columns": tokens.columns(),
-        "weights": tokens.weights,
-        "messages": tokens.message_index,
-        "text": tokens.text,
-        "spans": tokens.spans,
-        "notes": tokens.notes,
-        "state": state._replace(node=None),
-        "nodes": nodes,
-    }
-
-
-def outcome(work: Any) -> tuple[Mapping[str, Any], Tokens | None]:
-    try:
-        tokens = work()
-    except templc.UnstableExtension as refusal:
-        return {"reason": refusal.reason, "keep": refusal.keep, "line": refusal.spec_line}, None
-    except templc.MessageError as error:
-        return {"error": str(error), "at": error.message_index, "field": error.field}, None
-    return told(tokens), tokens
-
-
-def both(work: Any) -> Tokens | None:
-    """The tokens of some work, which have to be the same by turn methods, by skeletons, and by shapes."""
-    with by_turn_methods():
-        expected, _ = outcome(work)
-    at_first, _ = outcome(work)
-    found, tokens = outcome(work)
-    assert at_first == expected
-    assert found == expected
-    return tokens
-
-
-def one() -> st.SearchStrategy[dict[str, Any]]:
-    return st.builds(message, st.sampled_from(ROLES), st.sampled_from(TEXTS))
 
 
 def chats() -> st.SearchStrategy[tuple[Chat, Chat]]:
@@ -134,55 +51,6 @@ def chats() -> st.SearchStrategy[tuple[Chat, Chat]]:
     return tidy | wild
 
 
-def fields() -> st.SearchStrategy[dict[str, Any]]:
-    """An answer with reasoning, calls and texts of all sorts."""
-    thoughts = st.sampled_from([None, "", "hm", "so\nwhat", "\nso ", " ", "</think>", "\ue001"])
-    arguments = st.sampled_from(
-        [{"a": 1}, {"b": "é</think>"}, {}, '{"a": 2}', "no json", '{"q": [1, 2]}', "\ud800", ["x"]]
-    )
-    named = st.sampled_from(["f", "look_up", "</tool_call>", "g\n"])
-    call = st.tuples(named, arguments, st.sampled_from(["x1y2z3w4v", "f:0", ""])).map(called)
-    calls = st.one_of(st.none(), st.lists(call, max_size=2))
-    given = {"content": st.sampled_from([*TEXTS[:5], "", None]), "reasoning_content": thoughts}
-    extra = {"name": st.sampled_from(["n", None]), "train": st.sampled_from([None, None, True])}
-    some = st.fixed_dictionaries({"role": st.just("assistant"), "tool_calls": calls, **given})
-    return st.builds(lambda one, more: one | more, some, st.just({}) | st.fixed_dictionaries(extra))
-
-
-def called(given: tuple[str, Any, str]) -> dict[str, Any]:
-    name, arguments, call_id = given
-    made = {"type": "function", "function": {"name": name, "arguments": arguments}}
-    return made | {"id": call_id} if call_id else made
-
-
-def results() -> st.SearchStrategy[dict[str, Any]]:
-    """What tools gave: named by the id of a call, by its name, by both or by neither."""
-    more = [{}, {"tool_call_id": "x1y2z3w4v"}, {"tool_call_id": "f:0", "name": "f"}, {"name": "g"}]
-    said = st.builds(message, st.just("tool"), st.sampled_from([*TEXTS[:5], "3", ""]))
-    return st.builds(lambda one, other: one | other, said, st.sampled_from(more))
-
-
-def loops() -> st.SearchStrategy[Chat]:
-    """What an agent's turns add: mostly answers with calls and their results, in a usual order or in any."""
-    usual = st.sampled_from(
-        [[THOUGHT], [ASKED, RESULT], [ASKED, RESULT, THOUGHT], [RESULT], [ASKED | THOUGHT, RESULT]]
-    )
-    texts = st.sampled_from(["", "a", "b\n", "</tool_response>", "Ünïcode\n\nb"])
-    retold = st.builds(lambda chat, text: [worded(one, text) for one in chat], usual, texts)
-    any_order = st.lists(fields() | results() | one(), min_size=1, max_size=3)
-    return retold | any_order
-
-
-def worded(given: dict[str, Any], text: str) -> dict[str, Any]:
-    """The same message with other texts."""
-    found = {
-        key: value + text
-        for key, value in given.items()
-        if key in ("content", "reasoning_content") and value
-    }
-    return given | found
-
-
 def cut(
     lead: Chat, usual: Chat, asked: dict[str, Any], said: dict[str, Any], size: int
 ) -> tuple[Chat, Chat]:
@@ -190,24 +58,6 @@ def cut(
     if usual[-1]["role"] == "tool":
         return [*lead, *usual], [said, asked, said][:size]
     return [*lead, *usual], [asked, said, asked][:size]
-
-
-def with_options(name: str) -> list[templc.Renderer]:
-    """A renderer for each set of options."""
-    tokenizer = responses.tokenizer_for(name)
-    sets = formats.option_sets(name, brief=True)
-    return [formats.renderer(name, tokenizer, **options) for options in sets]
-
-
-def known(renderer: templc.Renderer) -> int:
-    """How many shapes a renderer has learnt."""
-    codec = renderer.codec(None)
-    frames = frames_of(renderer.bound(codec), codec)
-    return (
-        0
-        if frames is None or frames.shapes is None
-        else len([*filter(None, frames.shapes.known.values())])
-    )
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)
@@ -233,73 +83,6 @@ def test_chats_of_texts_are_written_as_the_turn_methods_do(name: str) -> None:
         warnings.simplefilter("ignore")
         check()
     assert sum(map(known, renderers)) > 0
-
-
-@pytest.mark.parametrize("name", formats.FORMATS)
-def test_turns_with_reasoning_calls_and_results_are_added_as_the_turn_methods_do(name: str) -> None:
-    renderers = with_options(name)
-    usual = st.sampled_from([[], [ASKED, RESULT], [THOUGHT, message("user", "b")], [ASKED]])
-
-    @given(
-        usual,
-        loops(),
-        st.sampled_from([None, False, True]),
-        st.booleans(),
-        st.integers(0, len(renderers) - 1),
-    )
-    @examples(60)
-    def check(more: Chat, then: Chat, prompt: bool | None, tools: bool, which: int) -> None:
-        renderer, first = renderers[which], [message("user", "a"), *more]
-        declared = [TOOL] if tools else None
-        made = both(lambda: renderer.render(first, tools=declared, add_generation_prompt=prompt))
-        if made is None:
-            return
-        for history in ("faithful", "as_sampled"):
-            how = {"add_generation_prompt": prompt, "history": history}
-            grown = both(lambda how=how: renderer.extend(made, then, **how))
-            if grown is not None:
-                again = made + grown
-                both(lambda how=how, again=again: renderer.extend(again, [RESULT], **how))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check()
-
-
-LOOPING = ("qwen3", "qwen2_5", "kimi_k2", "ministral3", "granite_4", "qwq", "gpt_oss", "llama4")
-
-
-@pytest.mark.parametrize("name", LOOPING)
-def test_tool_loops_are_filled_in(name: str) -> None:
-    renderer = formats.renderer(name, responses.tokenizer_for(name))
-    tokens = renderer.render([message("user", "a")], tools=[TOOL], add_generation_prompt=False)
-    found: list[Tokens | None] = []
-    for number in range(6):
-        loop = [worded(ASKED | {"content": "so"}, str(number)), worded(RESULT, str(number))]
-        with filled_shapes(found):
-            grown = renderer.extend(tokens, loop, add_generation_prompt=False)
-        with by_turn_methods():
-            expected = renderer.extend(tokens, loop, add_generation_prompt=False)
-        assert told(grown) == told(expected)
-        tokens = tokens + grown
-    assert len(found) >= 3 and None not in found
-
-
-def test_what_is_kept_as_sampled_is_filled_in_too() -> None:
-    renderer = formats.renderer("qwen3", vocabularies.backend("qwen3"))
-    rounds: Chat = [ASKED | THOUGHT, RESULT, THOUGHT, message("user", "b")]
-    how = {"add_generation_prompt": False, "history": "as_sampled"}
-    tokens, expected = [renderer.render([message("user", "a")], add_generation_prompt=False)], []
-    filled: list[Tokens | None] = []
-    for number in range(6):
-        more = [worded(one, str(number)) for one in rounds]
-        for part in (more[:2], more[2:]):
-            with by_turn_methods():
-                expected.append(renderer.extend(tokens[-1], part, **how))
-            with filled_shapes(filled):
-                tokens.append(renderer.extend(tokens[-1], part, **how))
-    assert [told(one) for one in tokens[1:]] == [told(one) for one in expected]
-    assert expected[-1].notes and len(filled) >= 6 and None not in filled
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)
@@ -510,8 +293,8 @@ def test_every_engine_has_the_same_tokens(
     renderer = formats.renderer(
         {"qwen3": "qwen3", "deepseek-v3": "deepseekv3"}[vocabulary], tokenizer
     )
-    for one, two in product(TEXTS, repeat=2):
-        chat = [message("user", one), message("assistant", two)]
+    for asked, said in product(TEXTS, repeat=2):
+        chat = [message("user", asked), message("assistant", said)]
         tokens = both(lambda chat=chat: renderer.render(chat))
         more = {"previous": tokens, "messages": chat[:1], "history": "as_sampled"}
         both(lambda more=more: renderer.extend(**more))

@@ -293,6 +293,16 @@ def test_generated_classes_say_what_their_programs_say() -> None:
         assert made.sought is None or made.asked_closely == closely
 
 
+@pytest.mark.parametrize("role", ["head", "prompt", "closing"])
+def test_a_role_may_have_the_name_of_what_stands_around_turns(role: str) -> None:
+    spec = (
+        SPEC.format(user="${content}", body='"${content}"') + '  other: "[O]${content | strip}"\n'
+    )
+    renderer, _ = small.made(spec, unsupported="as_template")
+    found = both(renderer, [message(role, " x ")], None, False, Frames(renderer.opaque))
+    assert found[0] == found[1]
+
+
 def test_a_class_with_methods_of_its_own_is_not_taken_for_what_it_extends() -> None:
     base: Any = type(formats.renderer("qwen3"))
 

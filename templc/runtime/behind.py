@@ -108,10 +108,10 @@ class Place(NamedTuple):
         except MessageError:  # the fold meets it too, and what is wrong before it first
             return None
 
-    def apart(self, messages: Sequence[Message], reader: Reader) -> New | None:
+    def by_kind(self, messages: Sequence[Message], reader: Reader) -> New | None:
         """What was read, apart from its texts; None where a text is looked for in one."""
         try:
-            found = self.shapes.apart(messages)
+            found = self.shapes.by_kind(messages)
         except MessageError:
             return None
         if found is None:
@@ -162,10 +162,10 @@ class Place(NamedTuple):
         if role in self.renderer.reads_future:
             skeleton = self.frames.written(self.renderer, state, node)
         # What is pending of a sampled turn is written from the past before it, as a skeleton is.
-        past = node.past if state.pending or skeleton is not None else None
+        node_past = node.past if state.pending or skeleton is not None else None
         # Requirements may count the tools.
         tools = None if state.tools is None else len(state.tools)
-        return role, node.seen, skeleton, past, tools, state.lead is None, self.loose
+        return role, node.seen, skeleton, node_past, tools, state.lead is None, self.loose
 
     def _learnt(self, kinds: Sequence[str | Kind], prompt: bool) -> Known | None:
         """The shape of such messages here."""

@@ -97,7 +97,7 @@ def _begun(
     read = None if new is not None else place.read(raw, reader)
     if read is None:
         return _Extension.of(renderer, previous, state, raw, codec, prompt)
-    new = place.apart(read, reader)
+    new = place.by_kind(read, reader)
     if new is not None and (found := place.filled_in(new, prompt)) is not None:
         return found
     return _Extension.read(renderer, previous, state, read, reader, codec, prompt)

@@ -67,6 +67,8 @@ def _calls(calls: Sequence[Call], texts: list[str]) -> tuple[CallKind, ...] | No
             what, text = "verbatim" if type(arguments) is Verbatim else "text", str(arguments)
         else:
             return None
+        if not kind.isascii():  # it is written as it is, and must not be taken for a mark
+            return None
         texts += (name, text, id) if id else (name, text)
         found.append((what, bool(id), kind))
     return tuple(found)

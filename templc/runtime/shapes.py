@@ -86,9 +86,12 @@ class Shapes:
         self._texts = (*asked, inline.close) if inline is not None else asked
         # One search for what they begin with is most often all that is needed.
         self._firsts = tuple({text[0] for text in self._texts})
-        self.usable = renderer.sought is not None and not renderer.as_template
+        # Marks must be nobody's own text.
+        given = "".join([str(value) for value in renderer.options.values()])
+        plain = renderer.sought is not None and set(MARKS).isdisjoint(given)
+        self.usable = plain and not renderer.as_template
         self._roles = bare_roles(renderer.rules) if self.usable else frozenset()
-        self._asked, self._closely = asked, renderer.asked_closely
+        self._asked, self._closely = asked, _closely(renderer)
         self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
         self._seen: set[tuple[Any, ...]] = set()
         self.known: dict[tuple[Any, ...], Known | None] = {}
@@ -126,7 +129,7 @@ class Shapes:
         # Not in `read`, whose variables would all be slower if a generator knew them.
         return any(text in content for text in self._texts)
 
-    def apart(self, messages: Sequence[Message]) -> tuple[tuple[Kind, ...], list[str]] | None:
+    def by_kind(self, messages: Sequence[Message]) -> tuple[tuple[Kind, ...], list[str]] | None:
         """Kinds and texts; None unless nothing is looked for in these messages.
 
         MessageError for arguments that JSON cannot hold.
@@ -157,6 +160,13 @@ class Shapes:
             self._seen.clear()
         self._seen.add(key)
         return None
+
+
+def _closely(renderer: Renderer) -> tuple[str, ...]:
+    """The fields that a message must not have: more is asked of them than a copy, whatever it is."""
+    turn = renderer.opaque.get("assistant")
+    copied = turn is not None and (turn.arguments or "calls" not in turn.reads)
+    return renderer.asked_closely if copied else (*renderer.asked_closely, "calls")
 
 
 def shapes_of(renderer: Renderer, frames: Frames) -> Shapes:

@@ -30,6 +30,8 @@ Key = TypeVar("Key")
 Made = TypeVar("Made")
 # A private character, which no filter takes off.
 _MARK = "\ue000"
+# What stands beside turns in `opaque`, for a template's own roles may have these names too.
+_AROUND = frozenset({"head", "prompt", "closing"})
 # A caller with options without end must not fill the memory.
 _MOST, _MOST_RENDERERS = 4096, 64
 # As `Filled(...)`, in half the time.
@@ -276,7 +278,7 @@ class Frames:
         try:
             return self._known[key]
         except KeyError:
-            found = _learnt(renderer, message, past, future)
+            found = None if role in _AROUND else _learnt(renderer, message, past, future)
             like = (one for one in [*self._known.values()] if one is not None and one.like(found))
             found = next(like, found)
             return keep(self._known, key, found)
