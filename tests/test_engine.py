@@ -127,9 +127,8 @@ def test_the_kept_words_of_gigatoken_are_thrown_away(monkeypatch: pytest.MonkeyP
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 1
     monkeypatch.setattr(with_gigatoken, "GROWTH", -1)
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 3
-    assert [encode.into([], ["x" * 5] * 2, 2 * [("x", "", [])], str) for _ in range(2)] == [
-        [1, 1]
-    ] * 2
+    into = encode.several(str)
+    assert [into([], ["x" * 5] * 2, 2 * [("x", "", [])]) for _ in range(2)] == [[1, 1]] * 2
     assert len(made) == 5
 
 
@@ -153,7 +152,7 @@ def test_several_texts_are_encoded_as_one_by_one() -> None:
         assert ids == [7, *one, 1, *two, *three, 2, 3] and sizes == [*map(len, (one, two, three))]
         known += 1
     assert known > 100
-    assert fast_engine(own, KINDS[1:]).into([], ["a"], [("", "", [])]) is None
+    assert fast_engine(own, KINDS[1:]).into is None
 
 
 def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,10 +169,10 @@ def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch
     ids: list[int] = []
     encode = with_gigatoken.Renewed(lambda: None, Busy(3))
     places = [("", "", [at]) for at in range(3)]
-    assert encode.into(ids, "abc", places, str) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
+    assert encode.several(str)(ids, "abc", places) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
     monkeypatch.setattr(with_gigatoken, "_TRIES", 2)
     stuck = with_gigatoken.Renewed(lambda: None, Busy(9))
-    engine = FastEngine((stuck, stuck.into), [], name="n", compose=None, strange="")
+    engine = FastEngine((stuck, stuck.several), [], name="n", compose=None, strange="")
     assert engine.into([], "abc", places) is None and engine.ids("b") is None
 
 

@@ -83,7 +83,7 @@ class Place(NamedTuple):
             return None
         if state.node is None or state.waiting.parted:
             return None
-        shapes, loose = shapes_of(renderer, frames), state.apart is not None
+        shapes, loose = shapes_of(renderer, frames, codec), state.apart is not None
         return cls(renderer, frames, shapes, previous, state, codec, learn, loose)
 
     def bare(self, raw: Sequence[object]) -> New | None:
@@ -123,7 +123,7 @@ class Place(NamedTuple):
 
         It is what a fresh render of all messages has, unless what stands before is no such render.
         """
-        state, codec, shapes = self.state, self.codec, self.shapes
+        state, shapes = self.state, self.shapes
         node = state.node
         assert node is not None
         prompt = wants_prompt(new.last_role, prompt)
@@ -133,7 +133,7 @@ class Place(NamedTuple):
             known = shapes.learn(shapes.known, key, partial(self._learnt, new.kinds, prompt))
         if known is None or not (self.loose or self._stays(known, node)):
             return None
-        tokens = known.shape.filled(known.written(new.texts), codec, node.index + 1)
+        tokens = known.shape.filled(known.written(new.texts), node.index + 1)
         if tokens is not None:
             messages = new.messages or [*map(bare_message, new.kinds, new.texts)]  # type: ignore[arg-type]
             tokens.state = state_after(state, known, messages, new.calls, new.waiting, prompt)

@@ -107,7 +107,7 @@ class Codec(Protocol):
 
 
 @dataclass(slots=True)
-class _Kept:
+class Kept:
     """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
 
     stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper
@@ -133,7 +133,7 @@ class _Kept:
 
 
 _lock = threading.RLock()
-_known: dict[int, _Kept] = {}
+_known: dict[int, Kept] = {}
 
 
 def codec_of(tokenizer: object) -> Codec:
@@ -155,6 +155,11 @@ def codec_of(tokenizer: object) -> Codec:
         return kept.codec
 
 
+def kept_of(tokenizer: object) -> Kept | None:
+    """What is kept of a tokenizer, if it has a codec."""
+    return _known.get(id(tokenizer))
+
+
 def _stamp(tokenizer: Any) -> object:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not _is_backend(backend):
@@ -172,7 +177,7 @@ def _free(tokenizer: Any) -> int:
     return max(size, *(int(id) + 1 for id in backend.get_added_tokens_decoder()), 0)
 
 
-def _keep(tokenizer: Any, codec: Codec) -> _Kept:
+def _keep(tokenizer: Any, codec: Codec) -> Kept:
     from templc.runtime.codec_hf import TokenizersCodec
 
     known: weakref.ref[Any] | None = None
@@ -181,7 +186,7 @@ def _keep(tokenizer: Any, codec: Codec) -> _Kept:
             known = weakref.ref(tokenizer, partial(_forget, id(tokenizer)))
     owner = tokenizer if known is None else None
     bare = _is_backend(tokenizer)
-    return _Kept(codec, known, owner, _stamp(tokenizer), bare, _free(tokenizer))
+    return Kept(codec, known, owner, _stamp(tokenizer), bare, _free(tokenizer))
 
 
 def _forget(place: int, gone: weakref.ref[Any]) -> None:

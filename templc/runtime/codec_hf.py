@@ -78,7 +78,9 @@ class TokenizersCodec:
         self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
     ) -> list[int] | None:
         fast = self._haste.ready
-        return None if fast is None else fast.into(ids, contents, around)
+        if fast is None or fast.into is None:
+            return None
+        return fast.into(ids, contents, around)
 
     def plain_counted(
         self, text: str, ends: Sequence[int], *, at_start: bool = True

@@ -6,19 +6,18 @@ tokens = renderer.render([{"role": "user", "content": "hi"}], tokenizer)
 
 from __future__ import annotations
 
-import copy
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Never
 
 from templc.runtime import fold, signature
-from templc.runtime.binding import open_tokens, own_tokens, require_tokens
+from templc.runtime.binding import OF_THIS_PROCESS, Binding, open_tokens
 from templc.runtime.codec import Codec, codec_of
 from templc.runtime.continuation import unfinished
 from templc.runtime.encode import ContentSpecials as ContentSpecials
 from templc.runtime.encode import encode
-from templc.runtime.errors import MessageError, OptionError, TokenizerError
+from templc.runtime.errors import MessageError, OptionError
 from templc.runtime.extend import extension
 from templc.runtime.fresh import by_turn_methods
 from templc.runtime.history import State
@@ -34,7 +33,6 @@ from templc.runtime.parser.start import Prompt
 from templc.runtime.parser.stream import Parser, read_whole
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rules import MessageRules
-from templc.runtime.shapes import rendered
 from templc.runtime.signature import ROLES, Part
 from templc.runtime.skeleton import Frames
 from templc.runtime.stability import StabilityTable
@@ -51,7 +49,7 @@ CallsInReasoning = Literal["text", "accept"]
 
 
 @takes_no_options
-class Renderer:
+class Renderer(Binding):
     """A chat format with its options set.
 
     unsupported: what to do with input that the published template would drop or garble in silence: "refuse" it, or
@@ -103,7 +101,7 @@ class Renderer:
     ) -> None:
         one_of("unsupported", unsupported, ("refuse", "as_template"))
         one_of("content_specials", content_specials, ("text", "error", "control"))
-        self.tokenizer = tokenizer
+        super().__init__(tokenizer)
         self.as_template = unsupported == "as_template"
         self.content_specials = content_specials
         self.options = checked(
@@ -112,15 +110,13 @@ class Renderer:
         self._given = frozenset(options)
         self._open = open_tokens(self.known_options, options)
         self._warned = False
-        self._checked: Codec | None = None
-        self._bound: tuple[Codec, Renderer | None] | None = None
         self._fingerprint = ""
         vars(self).update(self.options)
         self.rules = self.rules.under(self.options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process: codecs are made again where they are needed."""
-        return {**self.__dict__, "_checked": None, "_bound": None, "frames": None}
+        return {**self.__dict__, **dict.fromkeys(OF_THIS_PROCESS)}
 
     def fingerprint(self) -> str:
         """Format and options as text: two renderers with the same one write the same."""
@@ -189,10 +185,9 @@ class Renderer:
         """
         if misplaced:
             raise misplaced_error(self, "render", misplaced)
-        codec = self.codec(tokenizer)
-        bound = self.bound(codec)
-        if tools is None and extend is None and not continue_final_message:
-            found = rendered(bound, codec, messages, add_generation_prompt)
+        bound, codec, shapes = self.bound_to(tokenizer)
+        if shapes and tools is None and extend is None and not continue_final_message:
+            found = shapes.rendered(messages, add_generation_prompt)
             if found is not None:
                 return found
         declared = self._declared(tools)
@@ -225,8 +220,7 @@ class Renderer:
         """
         if misplaced:
             raise misplaced_error(self, "extend", misplaced)
-        codec = self.codec(tokenizer)
-        bound = self.bound(codec)
+        bound, codec, _ = self.bound_to(tokenizer)
         return extension(
             bound, previous, messages, codec, prompt=add_generation_prompt, history=history
         )
@@ -239,8 +233,7 @@ class Renderer:
         tools: Sequence[object] | None = None,
     ) -> Trajectory:
         """A trajectory for rollouts: its `tokens` are the prompt, sampled ids and new messages are added to it."""
-        codec = self.codec(tokenizer)
-        bound = self.bound(codec)
+        bound, codec, _ = self.bound_to(tokenizer)
         prompt = bound.render(messages, tokenizer, tools=tools, add_generation_prompt=True)
         return Trajectory(bound, codec, prompt)
 
@@ -259,8 +252,8 @@ class Renderer:
         too), or a function of message and index that gives a weight; a message's own `train` (`trainable`, `loss`,
         `weight`) wins.
         """
-        codec = self.codec(tokenizer)
-        return supervised(self.bound(codec), messages, codec, tools, train_on)
+        bound, codec, _ = self.bound_to(tokenizer)
+        return supervised(bound, messages, codec, tools, train_on)
 
     def render_text(
         self,
@@ -352,31 +345,6 @@ class Renderer:
 
     def _declared(self, tools: Sequence[object] | None) -> fold.Tools:
         return read_tools(tools, as_template=self.as_template)
-
-    def codec(self, tokenizer: object | None) -> Codec:
-        """The codec of a tokenizer, the bound one by default; it must have the format's control tokens."""
-        tokenizer = self.tokenizer if tokenizer is None else tokenizer
-        if tokenizer is None:
-            raise TokenizerError("there is no tokenizer", help="pass one here or to get_renderer")
-        codec = codec_of(tokenizer)
-        if self._checked is not codec:
-            require_tokens(self.info, codec)
-            self._checked = codec
-        return codec
-
-    def bound(self, codec: Codec) -> Renderer:
-        """This renderer with its token options bound to the tokenizer's own bos and eos tokens."""
-        if not self._open:
-            return self
-        known = self._bound
-        if known is None or known[0] is not codec:
-            own = own_tokens(codec, self._open, self.options)
-            found = copy.copy(self) if own else None  # without frames, as `__getstate__` has it
-            if found is not None:
-                found.options, found._fingerprint = {**self.options, **own}, ""
-                vars(found).update(own)
-            known = self._bound = codec, found
-        return known[1] or self
 
     def stop_token_ids(self, tokenizer: object | None = None) -> list[int]:
         """The ids that end sampling, in the order of the spec."""

@@ -1,6 +1,6 @@
 """What stands around the contents of a row of messages, as ids: a `Shape` is made once and then only filled in.
 
-Shape.of(pieces, marks, cares, codec, 0, at_start=True).filled(["hi", "hello"], codec, 0).text
+Shape.of(pieces, marks, cares, codec, 0, at_start=True).filled(["hi", "hello"], 0).text
     ->  "<|im_start|>user\\nhi<|im_end|>\\n<|im_start|>assistant\\nhello<|im_end|>\\n"
 """
 
@@ -103,6 +103,7 @@ class Shape:
         "_start",
         "_straight",
         "at_start",
+        "codec",
         "ids",
         "last_weights",
         "runs",
@@ -121,7 +122,7 @@ class Shape:
         start: int,
         at_start: bool,
     ) -> None:
-        self._groups, self._gaps = groups, gaps
+        self._groups, self._gaps, self.codec = groups, gaps, codec
         self._straight = [gap.holes for gap in gaps] == [(at,) for at in range(len(cares))]
         self.texts = [text_of(group) for group in groups]
         self._cares = [(at, care.closely, care) for at, care in enumerate(cares) if care.needed]
@@ -180,9 +181,7 @@ class Shape:
                 del groups[at], rows[at]
         return cls(groups, rows, gaps, cares, codec, start, at_start)
 
-    def filled(
-        self, texts: Sequence[str], codec: Codec, start: int, state: Making = ()
-    ) -> Tokens | None:
+    def filled(self, texts: Sequence[str], start: int, state: Making = ()) -> Tokens | None:
         """The tokens with these texts, none of them empty; `start` is the number of the first message.
 
         state: how it is made. None where a text is not what its place takes, or cannot be encoded: the turn methods
@@ -196,22 +195,22 @@ class Shape:
         contents = texts if self._straight else [gap.text(texts) for gap in self._gaps]
         tokens = _bare(Tokens)
         _extend(tokens, self.ids)
-        sizes = codec.plain_into(tokens, contents, self._around)
+        sizes = self.codec.plain_into(tokens, contents, self._around)
         counted: Sequence[list[int] | None] = ()
         if sizes is None:
             try:
-                tokens, sizes, counted = self._one_by_one(contents, codec)
+                tokens, sizes, counted = self._one_by_one(contents)
             except MessageError:
                 return None
         shift = start - self._start
-        fill: Fill = _new(Fill, (self, texts, contents, sizes, counted, shift, codec, state))
+        fill: Fill = _new(Fill, (self, texts, contents, sizes, counted, shift, state))
         return tokens.told(fill)
 
     def _one_by_one(
-        self, contents: Sequence[str], codec: Codec
+        self, contents: Sequence[str]
     ) -> tuple[Tokens, list[int], list[list[int] | None]]:
         """The ids, and what is known of each slot, where the codec takes one text at a time."""
-        tokens = _bare(Tokens)
+        codec, tokens = self.codec, _bare(Tokens)
         _extend(tokens, self.ids)
         first = self.at_start and not self.ids
         sizes: list[int] = []
@@ -244,7 +243,6 @@ class _Filling(NamedTuple):
     sizes: Sequence[int]
     counted: Sequence[list[int] | None]
     shift: int
-    codec: Codec
     making: Making
 
 
@@ -281,14 +279,14 @@ class Fill(_Filling, Later):
 
     def weights(self, ids: list[int]) -> list[float]:
         """As the runs have them, in a third of the time."""
-        shape, sizes = self.shape, self.sizes
+        shape, _, _, sizes, counted, _, _ = self
         weights: list[float] = []
         for at, (lead, own, parts) in enumerate(shape.weighings):
             weights += lead
             if parts is None:
                 weights += own * sizes[at]
                 continue
-            size = None if self.counted else parts.own_size(ids, len(weights), sizes[at])
+            size = None if counted else parts.own_size(ids, len(weights), sizes[at])
             if size is None:
                 return listed(self.runs(ids))
             weights += own * size
@@ -304,7 +302,7 @@ class Fill(_Filling, Later):
             return counted
         slot, content = self.shape.slots[at], self.contents[at]
         text, first = slot.before + content + slot.after, self.shape.at_start and not start
-        return self.codec.plain_counted(text, parts.ends(content), at_start=first)[1]
+        return self.shape.codec.plain_counted(text, parts.ends(content), at_start=first)[1]
 
     def text(self) -> str:
         """All of it."""
@@ -319,7 +317,7 @@ class Fill(_Filling, Later):
             piece._replace(message=piece.message + shift) if piece.message >= 0 else piece
             for piece in self.shape.pieces(self.texts)
         ]
-        return spans_of(pieces, text_of(pieces), self.codec, self.shape.at_start)
+        return spans_of(pieces, text_of(pieces), self.shape.codec, self.shape.at_start)
 
     def state(self) -> object | None:
         """The state behind the texts; None where nobody said how it is made."""

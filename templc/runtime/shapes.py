@@ -19,7 +19,7 @@ from templc.runtime.kinds import Kind, taken_apart
 from templc.runtime.messages import Message, bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
 from templc.runtime.shape import Care, Shape
-from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, frames_of, keep, unfilled
+from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, keep, unfilled
 from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS, to_json
 from templc.runtime.tokens import Tokens
@@ -80,7 +80,8 @@ class Shapes:
     messages of this renderer can be known by their kinds.
     """
 
-    def __init__(self, renderer: Renderer) -> None:
+    def __init__(self, renderer: Renderer, frames: Frames, codec: Codec) -> None:
+        self._renderer, self._frames, self._codec = renderer, frames, codec
         inline = renderer.rules.inline_reasoning
         asked = renderer.sought or ()
         self._texts = (*asked, inline.close) if inline is not None else asked
@@ -96,6 +97,24 @@ class Shapes:
         self._seen: set[tuple[Any, ...]] = set()
         self.known: dict[tuple[Any, ...], Known | None] = {}
         self.examples: dict[tuple[Any, ...], tuple[Shape, ...] | None] = {}
+
+    def rendered(self, messages: Sequence[object], prompt: bool | None) -> Tokens | None:
+        """A fresh render without tools; None where the turn methods have to write it."""
+        read = self.read(messages)
+        if read is None:
+            return None
+        roles, contents = read
+        if type(prompt) is not bool:
+            prompt = wants_prompt(roles[-1], prompt)
+        key = roles, prompt
+        known: Known | None = self.known.get(key, UNKNOWN)
+        if known is UNKNOWN:
+            # With a `lambda`, which knows the variables of here, every call would pay for them.
+            make = partial(_fresh, self._renderer, self._frames, self._codec, roles, prompt)
+            known = self.learn(self.known, key, make)
+        if known is None:
+            return None
+        return known.shape.filled(contents, 0, (_written, self._renderer, known, prompt))
 
     def read(self, messages: Sequence[object]) -> tuple[tuple[str, ...], list[str]] | None:
         """Roles and contents; None unless these are bare texts in which nothing is looked for."""
@@ -169,36 +188,12 @@ def _closely(renderer: Renderer) -> tuple[str, ...]:
     return renderer.asked_closely if copied else (*renderer.asked_closely, "calls")
 
 
-def shapes_of(renderer: Renderer, frames: Frames) -> Shapes:
+def shapes_of(renderer: Renderer, frames: Frames, codec: Codec) -> Shapes:
     """The shapes that belong to these frames of the renderer."""
     found = frames.shapes
     if found is None:
-        found = frames.shapes = Shapes(renderer)
+        found = frames.shapes = Shapes(renderer, frames, codec)
     return found
-
-
-def rendered(
-    renderer: Renderer, codec: Codec, messages: Sequence[object], prompt: bool | None
-) -> Tokens | None:
-    """A fresh render without tools; None where the turn methods have to write it."""
-    frames = frames_of(renderer, codec)
-    if frames is None:
-        return None
-    shapes = frames.shapes or shapes_of(renderer, frames)
-    read = shapes.read(messages)
-    if read is None:
-        return None
-    roles, contents = read
-    prompt = wants_prompt(roles[-1], prompt)
-    key = roles, prompt
-    known: Known | None = shapes.known.get(key, UNKNOWN)
-    if known is UNKNOWN:
-        # With a `lambda`, which knows the variables of here, every call would pay for them.
-        make = partial(_fresh, renderer, frames, codec, roles, prompt)
-        known = shapes.learn(shapes.known, key, make)
-    if known is None:
-        return None
-    return known.shape.filled(contents, codec, 0, (_written, renderer, known, prompt))
 
 
 def state_after(

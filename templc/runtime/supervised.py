@@ -302,7 +302,7 @@ def _bare_example(
     renderer: Renderer, messages: Sequence[object], codec: Codec, train_on: str, frames: Frames
 ) -> Tokens | None:
     """The one example of bare texts; None where the turn methods have to write it, or where there are several."""
-    shapes = shapes_of(renderer, frames)
+    shapes = shapes_of(renderer, frames, codec)
     read = shapes.read(messages)
     if read is None:
         return None
@@ -316,7 +316,7 @@ def _bare_example(
     at = 0
     for shape in known or ():
         end = at + len(shape.slots)
-        part = shape.filled(contents[at:end], codec, 0)
+        part = shape.filled(contents[at:end], 0)
         if part is None:
             return None
         parts.append(part)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 import templc
-from templc.runtime import behind, extend, fresh, shapes, supervised, trajectory
+from templc.runtime import behind, extend, fresh, supervised, trajectory
 from templc.runtime.history import State
 from templc.runtime.shape import Shape
+from templc.runtime.shapes import Shapes
 from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Tokens
 from tests.support import formats, responses
@@ -50,8 +51,9 @@ def message(role: str, content: str) -> dict[str, Any]:
 def by_turn_methods() -> Iterator[None]:
     """Without skeletons and shapes."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fresh, extend, behind, trajectory, shapes, supervised):
+        for module in (fresh, extend, behind, trajectory, supervised):
             patch.setattr(module, "frames_of", lambda renderer, codec: None)
+        patch.setattr(Shapes, "rendered", lambda *given: None)
         yield
 
 

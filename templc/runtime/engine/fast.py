@@ -19,16 +19,20 @@ from typing import NoReturn, TypeAlias
 from templc.runtime.codec import Around
 
 Taken: TypeAlias = Callable[[str], str | None]
-Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Around], Taken], list[int] | None]
-Encoder: TypeAlias = tuple[Callable[[str], list[int]], Into | None]
-"""What a library offers: the ids of a text; perhaps `FastEngine.into`, with how a text that is not ASCII is taken."""
+Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Around]], list[int] | None]
+"""Adds the ids of each content in its place, and those behind it; how many each place has.
+
+None where the texts have to be asked for one by one; the list of ids is of no use then.
+"""
+Encoder: TypeAlias = tuple[Callable[[str], list[int]], Callable[[Taken], Into] | None]
+"""What a library offers: the ids of a text; perhaps those of several, once told how one that is not ASCII is taken."""
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FastEngine:
     """Text to ids. name: of the library that encodes. encoder: its functions. sizes: the bytes of each id.
 
-    Safe to call from several threads.
+    Safe to call from several threads. into: the ids of several texts at once, where the library is faster so.
 
     compose: brings text to NFC, None where text stays. strange: characters that the two see differently.
     Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
@@ -45,7 +49,8 @@ class FastEngine:
         strange: str,
     ) -> None:
         self.name = name
-        self._encode, self._into = encoder
+        self._encode, several = encoder
+        self.into: Into | None = None if several is None else several(self._taken)
         self._sizes = sizes
         self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
@@ -61,22 +66,7 @@ class FastEngine:
         try:
             return self._encode(taken)
         except BaseException as error:
-            _gave_up(error)
-            return None
-
-    def into(
-        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
-    ) -> list[int] | None:
-        """Adds the ids of each content in its place, and those behind it; how many each place has.
-
-        None where the texts have to be asked for one by one; `ids` is of no use then.
-        """
-        if self._into is None:
-            return None
-        try:
-            return self._into(ids, contents, around, self._taken)
-        except BaseException as error:
-            _gave_up(error)
+            gave_up(error)
             return None
 
     def counted(self, text: str, ends: Sequence[int]) -> tuple[list[int], list[int]] | None:
@@ -90,7 +80,7 @@ class FastEngine:
         try:
             ids = self._encode(text)
         except BaseException as error:
-            _gave_up(error)
+            gave_up(error)
             return None
         counts: list[int] = []
         sizes = self._sizes
@@ -132,7 +122,7 @@ class FastEngine:
         return self._compose(text)
 
 
-def _gave_up(error: BaseException) -> None:
+def gave_up(error: BaseException) -> None:
     """Raise the error again unless the library gave up on a text.
 
     The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic. A ValueError

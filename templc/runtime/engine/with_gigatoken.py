@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from templc.runtime.codec import Around
-from templc.runtime.engine.fast import Encoder, Taken
+from templc.runtime.engine.fast import Encoder, Into, Taken, gave_up
 from templc.runtime.engine.merges import Table, is_plain_bpe, ranks_of
 from templc.runtime.engine.pattern import byte_steps
 from templc.runtime.engine.reasons import Unfit
@@ -56,7 +56,7 @@ def table(settings: Mapping[str, Any]) -> Table:
 def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Encoder:
     """Text to ids, without normalisation; `Unfit` where gigatoken knows no such tokenizer."""
     renewed = Renewed(lambda: _made(tokenizer), _made(tokenizer))
-    return renewed, renewed.into
+    return renewed, renewed.several
 
 
 class Renewed:
@@ -79,31 +79,40 @@ class Renewed:
         except RuntimeError:
             return self._patiently(text)
 
-    def into(
-        self, ids: list[int], contents: Sequence[str], around: Sequence[Around], taken: Taken
-    ) -> list[int] | None:
-        """As `FastEngine.into`, in one loop: for short texts, calls in between take half as long as the encoding."""
-        encode = self._encode
-        sizes: list[int] = []
-        read = 0
-        for at, (before, after, behind) in enumerate(around):
-            text = contents[at]
-            if before or after:
-                text = f"{before}{text}{after}"
-            if not text.isascii() and taken(text) is not text:
-                return None
+    def several(self, taken: Taken) -> Into:
+        """The ids of several texts, in one loop: for short ones, calls in between take half as long as the encoding.
+
+        taken: how a text that is not ASCII is taken.
+        """
+
+        def into(
+            ids: list[int], contents: Sequence[str], around: Sequence[Around]
+        ) -> list[int] | None:
+            encode, sizes, read = self._encode, [], 0
             try:
-                found = encode(text).tolist()
-            except RuntimeError:
-                found = self._patiently(text)
-            read += len(text)
-            sizes.append(len(found))
-            _extend(ids, found)
-            _extend(ids, behind)
-        self._left -= read
-        if self._left < 0:
-            self._renew()
-        return sizes
+                for at, (before, after, behind) in enumerate(around):
+                    text = contents[at]
+                    if before or after:
+                        text = f"{before}{text}{after}"
+                    if not text.isascii() and taken(text) is not text:
+                        return None
+                    try:
+                        found = encode(text).tolist()
+                    except RuntimeError:
+                        found = self._patiently(text)
+                    read += len(text)
+                    sizes.append(len(found))
+                    _extend(ids, found)
+                    _extend(ids, behind)
+            except BaseException as error:
+                gave_up(error)
+                return None
+            self._left -= read
+            if self._left < 0:
+                self._renew()
+            return sizes
+
+        return into
 
     def _patiently(self, text: str) -> list[int]:
         for _ in range(_TRIES):
