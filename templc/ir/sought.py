@@ -92,14 +92,17 @@ def asked_closely(program: Program) -> tuple[str, ...]:
     for term in _asked(program):
         if isinstance(term, Quantified):
             closely.add("calls")
-        elif term.value.ref.scope == "message" and not _presence(term):
+        elif term.value.ref.scope == "message" and not _told_by_kind(term):
             closely.add(term.value.ref.name)
-    return tuple(sorted(closely - {"content", "role", "parts"}))
+    return tuple(sorted(closely))
 
 
-def _presence(term: Test | Counted) -> bool:
+def _told_by_kind(term: Test | Counted) -> bool:
+    """Whether it is known of a message by what it has, unless it has a text that is looked for."""
     asked = look(term) if isinstance(term, Test) else None
     match term.value.ref.name:
+        case "content" | "role" | "parts":
+            return True  # the texts of contents are `sought`, and messages with parts are never known so
         case "calls":
             return not term.value.filters
         case "reasoning":
