@@ -16,14 +16,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from templc.runtime.added import Matcher
+from templc.runtime.around import Around
 from templc.runtime.errors import TokenizerError
 from templc.runtime.scaffold import Scaffold
-
-Around: TypeAlias = tuple[str, str, list[int]]
-"""Of a content: the text before it and the text after it, which are encoded with it, and the ids that follow."""
 
 
 class Codec(Protocol):

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from templc.runtime.added import AddedToken, Cut, Matcher
-from templc.runtime.codec import Around
+from templc.runtime.around import Around
 from templc.runtime.counts import counted
 from templc.runtime.engine import FastEngine, Haste
 from templc.runtime.errors import TokenizerError, surrogate_error

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from templc.runtime.added import AddedToken, Matcher
-from templc.runtime.codec import Around
+from templc.runtime.around import Around
 from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.scaffold import Scaffold

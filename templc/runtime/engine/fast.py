@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn, TypeAlias
 
-from templc.runtime.codec import Around
+from templc.runtime.around import Around
 
 Taken: TypeAlias = Callable[[str], str | None]
 Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Around]], list[int] | None]

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from templc.runtime.codec import Around
+from templc.runtime.around import Around
 from templc.runtime.engine.fast import Encoder, Into, Taken, gave_up
 from templc.runtime.engine.merges import Table, is_plain_bpe, ranks_of
 from templc.runtime.engine.pattern import byte_steps
