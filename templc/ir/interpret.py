@@ -113,7 +113,7 @@ class Interpreter:
             "as_template": self.as_template,
         }
         reader = Reader(message_rules(self.program.rules).under(options), self.as_template)
-        read = [reader.read(raw, number) for number, raw in enumerate(messages)]
+        read = [*reader.each(messages)]
         declared = read_tools(tools, as_template=self.as_template)
         return _Run(self.program, read, declared, options, add_generation_prompt).pieces()
 

@@ -104,7 +104,7 @@ class Place(NamedTuple):
         if not 0 < len(raw) <= LONGEST:
             return None
         try:
-            return [reader.read(one, number) for number, one in enumerate(raw, self.state.size)]
+            return [*reader.each(raw, self.state.size)]
         except MessageError:  # the fold meets it too, and what is wrong before it first
             return None
 

@@ -139,7 +139,7 @@ class _Extension:
     ) -> _Extension:
         """What messages come to that nobody has read yet."""
         reader = _reader(renderer, state)
-        read = (reader.read(item, number) for number, item in enumerate(raw, state.size))
+        read = reader.each(raw, state.size)
         return cls.read(renderer, previous, state, read, reader, codec, prompt)
 
     @classmethod

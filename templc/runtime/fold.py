@@ -53,8 +53,7 @@ def read(
     start: int = 0,
 ) -> Turns:
     """Canonical messages, each checked against the requirements of the format; MessageError names the message."""
-    messages = (reader.read(item, number) for number, item in enumerate(raw, start))
-    return checked(renderer, messages, out, past, start)
+    return checked(renderer, reader.each(raw, start), out, past, start)
 
 
 def checked(

@@ -8,7 +8,7 @@ understood is refused with a `MessageError` that names the message and the field
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -111,6 +111,10 @@ class Reader:
             if error.message_index < 0:
                 error.message_index = index
             raise
+
+    def each(self, raw: Iterable[object], start: int = 0) -> Iterator[Message]:
+        """The canonical forms of messages, from number `start` on, each as it is asked for."""
+        return (self.read(item, number) for number, item in enumerate(raw, start))
 
     def plain(self, raw: Mapping[str, Any]) -> Message | None:
         """What `_read` makes of a role and a text, in a third of the time; None where a closer look is needed."""

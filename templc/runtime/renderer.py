@@ -324,8 +324,7 @@ class Renderer(Binding):
         codec = None if isinstance(completion, str) else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
         given = (prompt, self._declared(tools), state)
-        bound = self if codec is None else self.bound(codec)
-        return read_whole(bound, codec, completion, given, accept, finished)
+        return read_whole(self._for(codec), codec, completion, given, accept, finished)
 
     def parser(
         self,
@@ -340,8 +339,10 @@ class Renderer(Binding):
         tokenizer = self.tokenizer if tokenizer is None else tokenizer
         codec = None if tokenizer is None else self.codec(tokenizer)
         accept = calls_in_reasoning == "accept"
-        bound = self if codec is None else self.bound(codec)
-        return Parser(bound, codec, prompt, self._declared(tools), None, accept)
+        return Parser(self._for(codec), codec, prompt, self._declared(tools), None, accept)
+
+    def _for(self, codec: Codec | None) -> Renderer:
+        return self if codec is None else self.bound(codec)
 
     def _declared(self, tools: Sequence[object] | None) -> fold.Tools:
         return read_tools(tools, as_template=self.as_template)

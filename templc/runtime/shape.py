@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
-from templc.runtime.columns import Run
+from templc.runtime.columns import Columns, Run
 from templc.runtime.encode import spans_of
 from templc.runtime.errors import MessageError
 from templc.runtime.opaque import Look
@@ -18,7 +18,7 @@ from templc.runtime.pieces import Piece, text_of
 from templc.runtime.rows import Encoded, Row, Waiting, row_of, write_texts
 from templc.runtime.slot import Parts, Slot, slot_of
 from templc.runtime.tokens import Later, Span, Tokens
-from templc.runtime.weighing import listed, weighings
+from templc.runtime.weighing import weighings
 
 Making: TypeAlias = "tuple[Any, ...]"
 """What is called for a state, and with what before the texts: a `partial` takes five times as long to make."""
@@ -288,7 +288,7 @@ class Fill(_Filling, Later):
                 continue
             size = None if counted else parts.own_size(ids, len(weights), sizes[at])
             if size is None:
-                return listed(self.runs(ids))
+                return Columns(self.runs(ids)).weights
             weights += own * size
         weights += shape.last_weights
         return weights

@@ -283,18 +283,17 @@ def cares_of(
     out: Writer,
     items: Sequence[Item],
     roles: Sequence[str],
-    start: int = 0,
 ) -> list[Care] | None:
     """Of each content; None where a turn, or what stands around all of them, looks into one. out: what is fixed."""
     usable = frames.usable(out)
     guards = {item.message: item.skeleton.guard for item in items if isinstance(item, Filled)}
     head = renderer.opaque.get("head")
-    if "prompt" not in usable or (not start and (head is None or LEAD_CLOSELY in head.reads)):
+    if "prompt" not in usable or head is None or LEAD_CLOSELY in head.reads:
         return None
     if renderer.info.hoisting and "system" in roles:
         return None
     found: list[Care] = []
-    for number, role in enumerate(roles, start):
+    for number, role in enumerate(roles):
         leads = not number and role == "system"
         if leads and renderer.info.leading:
             found.append(Care(renderer.opaque["head"]))

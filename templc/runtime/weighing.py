@@ -5,10 +5,10 @@ weighings([(1, 0, False, 0.0)], [slot])  ->  [([0.0], [1.0], None)], [1.0]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
-from templc.runtime.columns import Run
+from templc.runtime.columns import Columns, Run
 from templc.runtime.slot import Parts, Slot
 
 Weighing: TypeAlias = tuple[list[float], list[float], Parts | None]
@@ -19,21 +19,16 @@ in a third of the time of a named one.
 """
 
 
-def weighings(first: Sequence[Run], slots: Iterable[Slot]) -> tuple[list[Weighing], list[float]]:
+def weighings(first: list[Run], slots: Iterable[Slot]) -> tuple[list[Weighing], list[float]]:
     """Of each slot, and the weights behind the last one. first: what comes before all of them."""
     found: list[Weighing] = []
-    lead = listed(first)
+    lead = Columns(first).weights
     for slot in slots:
-        parts, behind = slot.parts, listed(slot.runs)
+        parts, behind = slot.parts, Columns(slot.runs).weights
         if parts is not None:
             runs = [(count, *run[1:]) for count, run in zip(parts.counts, parts.runs, strict=True)]
-            lead += listed(runs[: parts.own])
-            behind = listed(runs[parts.own + 1 :]) + behind
+            lead += Columns(runs[: parts.own]).weights
+            behind = Columns(runs[parts.own + 1 :]).weights + behind
         found.append((lead, [slot.run[3]], parts))
         lead = behind
     return found, lead
-
-
-def listed(runs: Iterable[Run]) -> list[float]:
-    """The weight of each token."""
-    return [weight for count, _, _, weight in runs for _ in range(count)]
