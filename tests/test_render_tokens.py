@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import templc
 from templc import TokenizerError
+from templc.runtime import codec
 from tests.support import vocabularies
 from tests.support.formats import VOCABULARIES, fitting, pairs, renderer
 
@@ -93,6 +95,23 @@ def test_a_bound_tokenizer_and_one_given_to_the_call() -> None:
     bound = templc.get_renderer("qwen3", tokenizer)
     assert bound.render([USER]) == templc.get_renderer("qwen3").render([USER], tokenizer)
     assert bound.stop_token_ids() == [151645, 151643]
+
+
+@pytest.mark.parametrize("kind", ["hf", "backend", "tiktoken_encoding", "without weak references"])
+def test_each_call_may_have_a_tokenizer_of_its_own(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "without weak references":  # as those of older releases of tokenizers
+        kind = "backend"
+        monkeypatch.setattr(codec.weakref, "ref", Mock(side_effect=TypeError))
+        monkeypatch.setattr(codec, "_known", {})
+    made = getattr(vocabularies, kind)
+    tokenizers = [made("llama3"), made("qwen3"), made("gpt-oss")]
+    ids = [templc.get_renderer("role_colon").render([USER], one) for one in tokenizers]
+    assert len({tuple(one) for one in ids}) == 3
+    several = templc.get_renderer("role_colon")
+    for at in (0, 1, 1, 2, 0, 2, 1):
+        assert several.render([USER], tokenizers[at]) == ids[at]
 
 
 @pytest.mark.parametrize(

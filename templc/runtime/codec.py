@@ -121,7 +121,8 @@ class Kept:
 
     def fits(self, tokenizer: Any) -> bool:
         """Whether this is the tokenizer, no token was added since, and nothing else was changed."""
-        if self.known is not None and self.known() is not tokenizer:
+        known: Any = self.owner if self.known is None else self.known()
+        if known is not tokenizer:
             return False
         if self.free >= 0:
             backend = tokenizer if self.bare else tokenizer.backend_tokenizer
