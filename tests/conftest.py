@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.lines import run_as_python
+
+run_as_python()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

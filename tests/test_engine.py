@@ -24,6 +24,7 @@ from templc.runtime.engine.merges import merge_table
 from templc.runtime.engine.pattern import one_pattern
 from templc.runtime.engine.trial import hostile_strings, trial
 from templc.runtime.errors import MessageError
+from templc.runtime.filling import encoded_into
 from templc.runtime.token_bytes import byte_of_character
 from tests.engine_fuzz import compare, strings
 from tests.support import vocabularies
@@ -127,8 +128,9 @@ def test_the_kept_words_of_gigatoken_are_thrown_away(monkeypatch: pytest.MonkeyP
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 1
     monkeypatch.setattr(with_gigatoken, "GROWTH", -1)
     assert [encode("x" * 6) for _ in range(4)] == [[6]] * 4 and len(made) == 3
-    into = encode.several(str)
-    assert [into([], ["x" * 5] * 2, 2 * [("x", "", [])]) for _ in range(2)] == [[1, 1]] * 2
+    engine = FastEngine((encode, encode), [], name="n", compose=None, strange="")
+    two = ["x" * 5] * 2, 2 * [("x", "", [])], engine
+    assert [encoded_into([], *two) for _ in range(2)] == [[1, 1]] * 2
     assert len(made) == 5
 
 
@@ -144,7 +146,7 @@ def test_several_texts_are_encoded_as_one_by_one() -> None:
         ]
         apart = [engine.ids(text) for text in whole]
         ids = [7]
-        sizes = engine.into(ids, texts, places)
+        sizes = encoded_into(ids, [*texts], places, engine)
         if sizes is None:
             assert any(engine.starts(text) is None for text in whole), texts
             continue
@@ -152,7 +154,7 @@ def test_several_texts_are_encoded_as_one_by_one() -> None:
         assert ids == [7, *one, 1, *two, *three, 2, 3] and sizes == [*map(len, (one, two, three))]
         known += 1
     assert known > 100
-    assert fast_engine(own, KINDS[1:]).into is None
+    assert encoded_into([], [*texts], places, fast_engine(own, KINDS[1:])) is None
 
 
 def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,11 +171,13 @@ def test_one_who_encodes_meanwhile_is_waited_for(monkeypatch: pytest.MonkeyPatch
     ids: list[int] = []
     encode = with_gigatoken.Renewed(lambda: None, Busy(3))
     places = [("", "", [at]) for at in range(3)]
-    assert encode.several(str)(ids, "abc", places) == [1, 1, 1] and ids == [97, 0, 98, 1, 99, 2]
+    engine = FastEngine((encode, encode), [], name="n", compose=None, strange="")
+    assert encoded_into(ids, [*"abc"], places, engine) == [1, 1, 1]
+    assert ids == [97, 0, 98, 1, 99, 2]
     monkeypatch.setattr(with_gigatoken, "_TRIES", 2)
     stuck = with_gigatoken.Renewed(lambda: None, Busy(9))
-    engine = FastEngine((stuck, stuck.several), [], name="n", compose=None, strange="")
-    assert engine.into([], "abc", places) is None and engine.ids("b") is None
+    engine = FastEngine((stuck, stuck), [], name="n", compose=None, strange="")
+    assert encoded_into([], [*"abc"], places, engine) is None and engine.ids("b") is None
 
 
 def test_a_pair_that_never_happens_makes_no_last_merge() -> None:
@@ -307,5 +311,7 @@ def test_show_says_which_engine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runner(monkeypatch, capsys)
-    assert run("show", "--engine", "deepseekv3").out == "demo vocabulary deepseek-v3: gigatoken\n"
+    shown = run("show", "--engine", "deepseekv3").out.splitlines()
+    assert shown[0] == "demo vocabulary deepseek-v3: gigatoken"
+    assert shown[1].startswith("what short chats run through: ")
     assert "tiktoken, as given" in run("show", "--engine", "qwen3").out

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -26,6 +28,15 @@ HEAVY = [
 ]  # fmt: skip
 
 
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def has_compiler() -> bool:
+    """Whether C can be compiled for this Python."""
+    headers = Path(sysconfig.get_paths()["include"], "Python.h")
+    return headers.exists() and bool(shutil.which(sysconfig.get_config_var("CC").split()[0]))
+
+
 def settings() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -43,13 +54,14 @@ def shipped() -> set[str]:
         f"templc/{name}"
         for name in ("py.typed", "recognised.json", "syntax/schema.json", "syntax/pattern.lark")
     }
+    types = {str(path.relative_to(ROOT)) for path in (ROOT / "templc").rglob("*.pxd")}
     specs = {f"templc/specs/{path.name}" for path in (ROOT / "specs").iterdir()}
     modules = {
         f"templc/generated/{path.name}"
         for pattern in ("*.py", "*.json")
         for path in (ROOT / "generated").glob(pattern)
     }
-    return code | data | specs | modules
+    return code | data | types | specs | modules
 
 
 def run(*command: str | Path, folder: Path, **environment: str) -> str:
@@ -103,7 +115,34 @@ def test_the_wheel_is_complete_and_holds_nothing_else(built: Path) -> None:
     [path] = built.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == shipped()
+    extensions = {name for name in names if name.endswith(SUFFIX)}
+    assert names - extensions == shipped()
+    modules = settings()["tool"]["setuptools"]["ext-modules"]
+    files = {f"{module['name'].replace('.', '/')}{SUFFIX}" for module in modules}
+    assert extensions == (files if has_compiler() else set())
+
+
+def test_what_is_compiled_has_its_types_beside_it() -> None:
+    for module in settings()["tool"]["setuptools"]["ext-modules"]:
+        [source] = module["sources"]
+        assert module["name"] == source.removesuffix(".py").replace("/", ".")
+        assert module["optional"] and (ROOT / source).with_suffix(".pxd").exists()
+
+
+def test_without_a_compiler_the_wheel_holds_the_same_lines(built: Path) -> None:
+    folder = built / "plain"
+    build = ("-m", "build", "-q", "-w", "--no-isolation", "-o", folder, built / "source")
+    run(sys.executable, *build, folder=built, CC="/bin/false")
+    [path] = folder.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    assert not [*folder.rglob(f"*{SUFFIX}")]
+    code = (
+        "import templc; from templc.runtime.filling import compiled; assert not compiled(); "
+        "print(templc.get_renderer('qwen3').render_text([{'role': 'user', 'content': 'hi'}]))"
+    )
+    found = run(sys.executable, "-c", code, folder=folder, PYTHONPATH=str(folder))
+    assert found.startswith("<|im_start|>user\nhi")
 
 
 @pytest.fixture(scope="module")

@@ -118,9 +118,12 @@ def _one_view(**given: str | bool | None) -> None:
 def _engine(format: str, wanted: Wanted) -> None:
     from templc.cli.vocabulary import chosen
     from templc.runtime.codec import codec_of
+    from templc.runtime.filling import compiled
 
     tokenizer, name = chosen(wanted.tokenizer, class_of(format).info)
     sys.stdout.write(f"{name}: {codec_of(tokenizer).engine()}\n")
+    what = "compiled" if compiled() else "Python (templc was installed without a C compiler)"
+    sys.stdout.write(f"what short chats run through: {what}\n")
 
 
 def _stage(stage: str, format: str) -> None:

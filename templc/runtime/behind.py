@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from templc.runtime.codec import Codec
 from templc.runtime.errors import MessageError
+from templc.runtime.filling import LONGEST, UNKNOWN, filled
 from templc.runtime.history import Node, State, first_change
 from templc.runtime.kinds import Kind, looks_at, marked
 from templc.runtime.messages import Message, Reader, bare_message
@@ -19,9 +20,7 @@ from templc.runtime.opaque import Opaque
 from templc.runtime.pieces import Piece
 from templc.runtime.shape import Care
 from templc.runtime.shapes import (
-    LONGEST,
     MARKS,
-    UNKNOWN,
     Known,
     Shapes,
     Written,
@@ -133,7 +132,7 @@ class Place(NamedTuple):
             known = shapes.learn(shapes.known, key, partial(self._learnt, new.kinds, prompt))
         if known is None or not (self.loose or self._stays(known, node)):
             return None
-        tokens = known.shape.filled(known.written(new.texts), node.index + 1)
+        tokens = filled(known.shape, known.written(new.texts), node.index + 1)
         if tokens is not None:
             messages = new.messages or [*map(bare_message, new.kinds, new.texts)]  # type: ignore[arg-type]
             tokens.state = state_after(state, known, messages, new.calls, new.waiting, prompt)

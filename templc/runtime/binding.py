@@ -6,9 +6,10 @@ import copy
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
-from templc.runtime.codec import Codec, Kept, codec_of, kept_of
+from templc.runtime.codec import Codec, codec_of, kept_of
 from templc.runtime.errors import TokenizerError
 from templc.runtime.info import Info
+from templc.runtime.kept import Kept
 from templc.runtime.options import Option, Value
 from templc.runtime.shapes import Shapes, shapes_of
 from templc.runtime.skeleton import Frames, frames_of
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
 Bound: TypeAlias = "tuple[Renderer, Codec, Shapes | None]"
+Last: TypeAlias = "tuple[Kept, Bound]"
+"""The tokenizer of the last call, with all that belongs to it."""
 OF_THIS_PROCESS = ("_checked", "_bound", "_last", "frames")
 """What a `Binding` knows of codecs, which are made again in another process."""
 
@@ -37,7 +40,7 @@ class Binding:
         self.tokenizer = tokenizer
         self._checked: Codec | None = None
         self._bound: tuple[Codec, Renderer | None] | None = None
-        self._last: tuple[Kept, Bound] | None = None
+        self._last: Last | None = None
 
     def codec(self, tokenizer: object | None) -> Codec:
         """The codec of a tokenizer, the bound one by default; it must have the format's control tokens."""

@@ -14,14 +14,16 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from templc.runtime.added import Matcher
-from templc.runtime.around import Around
 from templc.runtime.errors import TokenizerError
+from templc.runtime.kept import Kept, is_backend, stamp_of
 from templc.runtime.scaffold import Scaffold
+
+if TYPE_CHECKING:
+    from templc.runtime.engine.haste import Haste
 
 
 class Codec(Protocol):
@@ -29,7 +31,7 @@ class Codec(Protocol):
 
     name: for messages. digest: hexadecimal, equal only for equal vocabularies and settings. bos_token, eos_token:
     the tokenizer's own, where it knows them. controls: finds the added tokens that a message must not spell.
-    scaffold: remembers how the texts of formats are cut.
+    scaffold: remembers how the texts of formats are cut. haste: makes the engine that stands for the tokenizer's own.
     """
 
     name: str
@@ -37,6 +39,9 @@ class Codec(Protocol):
     eos_token: str | None
     controls: Matcher
     scaffold: Scaffold
+
+    @property
+    def haste(self) -> Haste | None: ...
 
     @property
     def digest(self) -> str: ...
@@ -62,15 +67,6 @@ class Codec(Protocol):
         """The ids of `text` as mere text: no control token among them, whatever it spells.
 
         at_start: nothing comes before it. It matters to tokenizers that put a blank before the first word only.
-        """
-        ...
-
-    def plain_into(
-        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
-    ) -> list[int] | None:
-        """Adds what `plain` has for each content in its place, and the ids behind it; how many each place has.
-
-        None where one by one is as fast, or the only way, and where it is not `bytewise`; `ids` is of no use then.
         """
         ...
 
@@ -104,33 +100,6 @@ class Codec(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Kept:
-    """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
-
-    stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper
-    of another one. free: the id that a new token would get, -1 where none can be added.
-    """
-
-    codec: Codec
-    known: weakref.ref[Any] | None
-    owner: object
-    stamp: object
-    bare: bool
-    free: int
-
-    def fits(self, tokenizer: Any) -> bool:
-        """Whether this is the tokenizer, no token was added since, and nothing else was changed."""
-        known: Any = self.owner if self.known is None else self.known()
-        if known is not tokenizer:
-            return False
-        if self.free >= 0:
-            backend = tokenizer if self.bare else tokenizer.backend_tokenizer
-            if backend.id_to_token(self.free) is not None:
-                return False
-        return self.bare or self.stamp == _stamp(tokenizer)
-
-
 _lock = threading.RLock()
 _known: dict[int, Kept] = {}
 
@@ -159,18 +128,10 @@ def kept_of(tokenizer: object) -> Kept | None:
     return _known.get(id(tokenizer))
 
 
-def _stamp(tokenizer: Any) -> object:
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not _is_backend(backend):
-        return None
-    bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
-    return id(backend), bos, eos
-
-
 def _free(tokenizer: Any) -> int:
     """The id that the next added token gets, -1 where none can be added. It takes a walk over the vocabulary."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not _is_backend(backend):
+    if not is_backend(backend):
         return -1
     size: int = backend.get_vocab_size(with_added_tokens=False)
     return max(size, *(int(id) + 1 for id in backend.get_added_tokens_decoder()), 0)
@@ -184,18 +145,14 @@ def _keep(tokenizer: Any, codec: Codec) -> Kept:
         with suppress(TypeError):  # which takes no weak reference
             known = weakref.ref(tokenizer, partial(_forget, id(tokenizer)))
     owner = tokenizer if known is None else None
-    bare = _is_backend(tokenizer)
-    return Kept(codec, known, owner, _stamp(tokenizer), bare, _free(tokenizer))
+    bare = is_backend(tokenizer)
+    return Kept(codec, known, owner, stamp_of(tokenizer), bare, _free(tokenizer))
 
 
 def _forget(place: int, gone: weakref.ref[Any]) -> None:
     kept = _known.get(place)
     if kept is not None and kept.known is gone:
         del _known[place]
-
-
-def _is_backend(candidate: object) -> bool:
-    return all(hasattr(candidate, name) for name in ("get_added_tokens_decoder", "pre_tokenizer"))
 
 
 def _is_tiktoken(candidate: object) -> bool:
@@ -209,13 +166,13 @@ def _build(tokenizer: Any) -> Codec:
 
     if _is_tiktoken(tokenizer):
         return TiktokenCodec(tokenizer)
-    if _is_backend(tokenizer):
+    if is_backend(tokenizer):
         return TokenizersCodec(tokenizer, name="tokenizers tokenizer")
     own: dict[str, str | None] = {
         "bos_token": getattr(tokenizer, "bos_token", None),
         "eos_token": getattr(tokenizer, "eos_token", None),
     }
-    if _is_backend(getattr(tokenizer, "backend_tokenizer", None)):
+    if is_backend(getattr(tokenizer, "backend_tokenizer", None)):
         name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
         return TokenizersCodec(tokenizer.backend_tokenizer, name=name, **own)
     # Kimi's published tokenizer class is of this kind.

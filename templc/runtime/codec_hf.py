@@ -19,7 +19,6 @@ from itertools import groupby
 from typing import Any
 
 from templc.runtime.added import AddedToken, Cut, Matcher
-from templc.runtime.around import Around
 from templc.runtime.counts import counted
 from templc.runtime.engine import FastEngine, Haste
 from templc.runtime.errors import TokenizerError, surrogate_error
@@ -53,7 +52,7 @@ class TokenizersCodec:
         self._whole = _whole_engine(backend, name)
         self._text = self._text_engine(backend)
         self._later_text = self._text
-        self._haste = Haste(self._text, blanks=self._blank_text)
+        self.haste = Haste(self._text, blanks=self._blank_text)
         if prepends_first(self._text):
             self._later_text = _engine(self._text, self._text.model)
             self._later_text.pre_tokenizer = never_prepending(self._text)
@@ -74,18 +73,10 @@ class TokenizersCodec:
             return list(self._short(text, at_start))
         return self._encoded(text, at_start)
 
-    def plain_into(
-        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
-    ) -> list[int] | None:
-        fast = self._haste.ready
-        if fast is None or fast.into is None:
-            return None
-        return fast.into(ids, contents, around)
-
     def plain_counted(
         self, text: str, ends: Sequence[int], *, at_start: bool = True
     ) -> tuple[list[int], list[int]]:
-        fast = self._haste.ready or self._fast(text)
+        fast = self.haste.ready or self._fast(text)
         if fast is not None and (found := fast.counted(text, ends)) is not None:
             return found
         ids, starts = self._slow_starts(text, at_start)
@@ -137,16 +128,16 @@ class TokenizersCodec:
 
     @property
     def bytewise(self) -> bool:
-        return self._haste.ready is not None
+        return self.haste.ready is not None
 
     def engine(self) -> str:
-        return self._haste.words()
+        return self.haste.words()
 
     def _fast(self, text: str) -> FastEngine | None:
-        return self._haste.engine(len(text)) if isinstance(text, str) else None
+        return self.haste.engine(len(text)) if isinstance(text, str) else None
 
     def _encoded(self, text: str, at_start: bool) -> list[int]:
-        fast = self._haste.ready or self._fast(text)
+        fast = self.haste.ready or self._fast(text)
         if fast is not None and (found := fast.ids(text)) is not None:
             return found
         ids: list[int] = _encoding(self._text if at_start else self._later_text, text).ids

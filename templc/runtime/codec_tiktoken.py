@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 from templc.runtime.added import AddedToken, Matcher
-from templc.runtime.around import Around
 from templc.runtime.counts import counted
 from templc.runtime.errors import TokenizerError, surrogate_error
 from templc.runtime.scaffold import Scaffold
@@ -24,6 +23,8 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 class TiktokenCodec:
     """See `templc.runtime.codec.Codec` for what each method promises."""
+
+    haste = None
 
     def __init__(
         self, encoding: Any, *, bos_token: str | None = None, eos_token: str | None = None
@@ -46,11 +47,6 @@ class TiktokenCodec:
 
     def plain(self, text: str, *, at_start: bool = True) -> list[int]:
         return self._encoded(text, self._encoding.encode_ordinary)
-
-    def plain_into(
-        self, ids: list[int], contents: Sequence[str], around: Sequence[Around]
-    ) -> list[int] | None:
-        return None
 
     def plain_starts(self, text: str, *, at_start: bool = True) -> tuple[list[int], list[int]]:
         ids = self.plain(text)

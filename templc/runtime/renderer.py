@@ -19,6 +19,7 @@ from templc.runtime.encode import ContentSpecials as ContentSpecials
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError
 from templc.runtime.extend import extension
+from templc.runtime.filling import rendered
 from templc.runtime.fresh import by_turn_methods
 from templc.runtime.history import State
 from templc.runtime.info import Info as Info
@@ -185,11 +186,13 @@ class Renderer(Binding):
         """
         if misplaced:
             raise misplaced_error(self, "render", misplaced)
-        bound, codec, shapes = self.bound_to(tokenizer)
-        if shapes and tools is None and extend is None and not continue_final_message:
-            found = shapes.rendered(messages, add_generation_prompt)
+        tokenizer = self.tokenizer if tokenizer is None else tokenizer
+        last = self._last
+        if last and tools is None and extend is None and not continue_final_message:
+            found = rendered(last, tokenizer, messages, add_generation_prompt)
             if found is not None:
                 return found
+        bound, codec, _ = self.bound_to(tokenizer)
         declared = self._declared(tools)
         if extend is not None:
             same_tools(extend, declared)

@@ -14,29 +14,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from templc.runtime import fold
 from templc.runtime.codec import Codec
 from templc.runtime.errors import MessageError
+from templc.runtime.filling import LONGEST, Asked, bare
 from templc.runtime.history import Node, State
 from templc.runtime.kinds import Kind, taken_apart
 from templc.runtime.messages import Message, bare_message, bare_roles
 from templc.runtime.opaque import LEAD_CLOSELY
 from templc.runtime.shape import Care, Shape
 from templc.runtime.skeleton import Filled, Frames, Item, Skeleton, keep, unfilled
-from templc.runtime.states import wants_prompt
 from templc.runtime.text import FILTERS, to_json
-from templc.runtime.tokens import Tokens
 from templc.runtime.waiting import Waiting
 from templc.runtime.writer import Writer
 
 if TYPE_CHECKING:
     from templc.runtime.renderer import Renderer
 
-LONGEST = 16
-"""Longer rows of roles are too many to be worth remembering."""
 _MOST = 128
 MARKS = [chr(0xE001 + at) for at in range(4 * LONGEST)]
 """Private characters, each of which stands for a text; there are no more in a shape."""
 _new = tuple.__new__
-UNKNOWN: Any = object()
-"""Stands for what nobody has asked for yet."""
 Made = TypeVar("Made")
 
 
@@ -66,14 +61,14 @@ class Known(NamedTuple):
     tied: bool
     quoted: tuple[int, ...]
 
-    def written(self, texts: Sequence[str]) -> Sequence[str]:
+    def written(self, texts: list[str]) -> list[str]:
         """Texts as they are written."""
         if not self.quoted:
             return texts
         return [to_json(text) if at in self.quoted else text for at, text in enumerate(texts)]
 
 
-class Shapes:
+class Shapes(Asked):
     """The shapes of one renderer with one tokenizer. Safe to call from several threads.
 
     known: of renders and extensions. examples: of training examples, cut where trained turns begin. usable: whether
@@ -84,69 +79,29 @@ class Shapes:
         self._renderer, self._frames, self._codec = renderer, frames, codec
         inline = renderer.rules.inline_reasoning
         asked = renderer.sought or ()
-        self._texts = (*asked, inline.close) if inline is not None else asked
+        self.sought = (*asked, inline.close) if inline is not None else asked
         # One search for what they begin with is most often all that is needed.
-        self._firsts = tuple({text[0] for text in self._texts})
+        self.firsts = tuple({text[0] for text in self.sought})
         # Marks must be nobody's own text.
         given = "".join([str(value) for value in renderer.options.values()])
         plain = renderer.sought is not None and set(MARKS).isdisjoint(given)
         self.usable = plain and not renderer.as_template
-        self._roles = bare_roles(renderer.rules) if self.usable else frozenset()
+        self.roles = bare_roles(renderer.rules) if self.usable else frozenset()
         self._asked, self._closely = asked, _closely(renderer)
-        self._filter = FILTERS[renderer.rules.content] if renderer.rules.content else None
+        self.filtered = FILTERS[renderer.rules.content] if renderer.rules.content else None
         self._seen: set[tuple[Any, ...]] = set()
         self.known: dict[tuple[Any, ...], Known | None] = {}
+        self.written = partial(_written, renderer)
         self.examples: dict[tuple[Any, ...], tuple[Shape, ...] | None] = {}
 
-    def rendered(self, messages: Sequence[object], prompt: bool | None) -> Tokens | None:
-        """A fresh render without tools; None where the turn methods have to write it."""
-        read = self.read(messages)
-        if read is None:
-            return None
-        roles, contents = read
-        if type(prompt) is not bool:
-            prompt = wants_prompt(roles[-1], prompt)
-        key = roles, prompt
-        known: Known | None = self.known.get(key, UNKNOWN)
-        if known is UNKNOWN:
-            # With a `lambda`, which knows the variables of here, every call would pay for them.
-            make = partial(_fresh, self._renderer, self._frames, self._codec, roles, prompt)
-            known = self.learn(self.known, key, make)
-        if known is None:
-            return None
-        return known.shape.filled(contents, 0, (_written, self._renderer, known, prompt))
+    def learn_fresh(self, roles: tuple[str, ...], prompt: bool) -> Known | None:
+        """The shape of a fresh render, once it has come again."""
+        given = self._renderer, self._frames, self._codec
+        return self.learn(self.known, (roles, prompt), lambda: _fresh(*given, roles, prompt))
 
     def read(self, messages: Sequence[object]) -> tuple[tuple[str, ...], list[str]] | None:
         """Roles and contents; None unless these are bare texts in which nothing is looked for."""
-        if type(messages) not in (list, tuple) or len(messages) > LONGEST:
-            return None
-        roles: list[str] = []
-        contents: list[str] = []
-        allowed, filtered, firsts = self._roles, self._filter, self._firsts
-        for message in messages:
-            if type(message) is not dict or len(message) != 2:
-                return None
-            try:
-                role, content = message["role"], message["content"]
-            except KeyError:
-                return None
-            if type(role) is not str or role not in allowed:
-                return None
-            if type(content) is not str or not content or content.isspace():
-                return None
-            if filtered is not None and filtered(content) != content:
-                return None
-            for first in firsts:
-                if first in content and self._holds(content):
-                    return None
-            roles.append(role)
-            contents.append(content)
-        return (tuple(roles), contents) if roles else None
-
-    def _holds(self, content: str) -> bool:
-        """Whether there is a text in it that is looked for."""
-        # Not in `read`, whose variables would all be slower if a generator knew them.
-        return any(text in content for text in self._texts)
+        return bare(messages, self.roles, self.filtered, self.firsts, self.sought)
 
     def by_kind(self, messages: Sequence[Message]) -> tuple[tuple[Kind, ...], list[str]] | None:
         """Kinds and texts; None unless nothing is looked for in these messages.

@@ -10,6 +10,7 @@ from templc.runtime.codec import Codec
 from templc.runtime.columns import Run
 from templc.runtime.pieces import Piece
 from templc.runtime.rows import Encoded, Waiting, merged
+from templc.runtime.weighing import own_size
 
 
 class Parts(NamedTuple):
@@ -32,22 +33,10 @@ class Parts(NamedTuple):
         sizes[self.own] += len(content)
         return list(accumulate(sizes))
 
-    def own_size(self, ids: Sequence[int], at: int, size: int) -> int | None:
-        """How many of the slot's ids are the content's; None where the content changed those around it.
-
-        at: where the content's begin, unless that is so. size: of the slot.
-        """
-        first, last = self.first, self.last
-        start = at - len(first)
-        end = start + size
-        if ids[start:at] != first or (last and ids[end - len(last) : end] != last):
-            return None
-        return size - len(first) - len(last)
-
     def counted(self, ids: Sequence[int], start: int, size: int) -> list[int] | None:
-        """How many of the slot's ids, from `start` on, begin in each; None as for `own_size`."""
-        own = self.own_size(ids, start + len(self.first), size)
-        if own is None:
+        """How many of the slot's ids, from `start` on, begin in each; None where the content changed others."""
+        own = own_size(self.first, self.last, ids, start + len(self.first), size)
+        if own < 0:
             return None
         counts = [*self.counts]
         counts[self.own] = own

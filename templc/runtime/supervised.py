@@ -17,11 +17,12 @@ from templc.runtime.change import explain
 from templc.runtime.codec import Codec
 from templc.runtime.encode import encode
 from templc.runtime.errors import MessageError, OptionError
+from templc.runtime.filling import UNKNOWN, filled
 from templc.runtime.history import Node, State, chain, emission, first_change
 from templc.runtime.messages import Message
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.shape import Shape
-from templc.runtime.shapes import MARKS, UNKNOWN, cares_of, marked, shapes_of
+from templc.runtime.shapes import MARKS, cares_of, marked, shapes_of
 from templc.runtime.skeleton import Filled, Frames, Item, frames_of, unfilled
 from templc.runtime.tokens import Tokens
 from templc.runtime.tools import read_tools
@@ -316,7 +317,7 @@ def _bare_example(
     at = 0
     for shape in known or ():
         end = at + len(shape.slots)
-        part = shape.filled(contents[at:end], 0)
+        part = filled(shape, contents[at:end], 0)
         if part is None:
             return None
         parts.append(part)

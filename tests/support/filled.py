@@ -10,10 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 import templc
-from templc.runtime import behind, extend, fresh, supervised, trajectory
+from templc.runtime import behind, extend, fresh, renderer, supervised, trajectory
 from templc.runtime.history import State
-from templc.runtime.shape import Shape
-from templc.runtime.shapes import Shapes
 from templc.runtime.skeleton import frames_of
 from templc.runtime.tokens import Tokens
 from tests.support import formats, responses
@@ -53,16 +51,20 @@ def by_turn_methods() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (fresh, extend, behind, trajectory, supervised):
             patch.setattr(module, "frames_of", lambda renderer, codec: None)
-        patch.setattr(Shapes, "rendered", lambda *given: None)
+        patch.setattr(renderer, "rendered", lambda *given: None)
         yield
 
 
 @contextmanager
 def filled_shapes(found: list[Tokens | None]) -> Iterator[None]:
     """Whatever shapes are asked to fill in meanwhile is found here."""
-    fill = Shape.filled
+
+    def watched(fill: Any) -> Any:
+        return lambda *given: found.append(fill(*given)) or found[-1]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Shape, "filled", lambda *given: found.append(fill(*given)) or found[-1])
+        for module, name in ((renderer, "rendered"), (behind, "filled"), (supervised, "filled")):
+            patch.setattr(module, name, watched(getattr(module, name)))
         yield
 
 
@@ -119,10 +121,10 @@ def with_options(name: str) -> list[templc.Renderer]:
     return [formats.renderer(name, tokenizer, **options) for options in sets]
 
 
-def known(renderer: templc.Renderer) -> int:
+def known(made: templc.Renderer) -> int:
     """How many shapes a renderer has learnt."""
-    codec = renderer.codec(None)
-    frames = frames_of(renderer.bound(codec), codec)
+    codec = made.codec(None)
+    frames = frames_of(made.bound(codec), codec)
     return (
         0
         if frames is None or frames.shapes is None

@@ -14,25 +14,39 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias
 
-from templc.runtime.around import Around
-
-Taken: TypeAlias = Callable[[str], str | None]
-Into: TypeAlias = Callable[[list[int], Sequence[str], Sequence[Around]], list[int] | None]
-"""Adds the ids of each content in its place, and those behind it; how many each place has.
-
-None where the texts have to be asked for one by one; the list of ids is of no use then.
-"""
-Encoder: TypeAlias = tuple[Callable[[str], list[int]], Callable[[Taken], Into] | None]
-"""What a library offers: the ids of a text; perhaps those of several, once told how one that is not ASCII is taken."""
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
-class FastEngine:
-    """Text to ids. name: of the library that encodes. encoder: its functions. sizes: the bytes of each id.
+class Arrays(Protocol):
+    """What a library gives by itself, for a loop over short texts: a call in between takes as long as the encoding.
 
-    Safe to call from several threads. into: the ids of several texts at once, where the library is faster so.
+    encode: a text to an array of ids; RuntimeError asks for `again`. left: so many characters may be encoded until it
+    must be renewed.
+    """
+
+    encode: Callable[[str], Any]
+    left: int
+
+    def again(self, text: str) -> list[int]:
+        """The ids of a text, patiently."""
+        ...
+
+    def renew(self) -> None:
+        """Throws away what was kept of texts, where that has become much."""
+        ...
+
+
+Encoder: TypeAlias = tuple[Callable[[str], list[int]], Arrays | None]
+"""What a library offers: the ids of a text, and what is faster for short ones."""
+
+
+class FastEngine:
+    """Text to ids. name: of the library that encodes. encoder: what it offers. sizes: the bytes of each id.
+
+    Safe to call from several threads. arrays: what a loop over short texts calls, which has to ask how they are
+    `taken`.
 
     compose: brings text to NFC, None where text stays. strange: characters that the two see differently.
     Where Python's Unicode data finds a text composed, `compose` would not change it: characters that only it knows
@@ -49,8 +63,7 @@ class FastEngine:
         strange: str,
     ) -> None:
         self.name = name
-        self._encode, several = encoder
-        self.into: Into | None = None if several is None else several(self._taken)
+        self._encode, self.arrays = encoder
         self._sizes = sizes
         self._compose = compose
         self._strange = re.compile(f"[{re.escape(strange)}]") if strange else None
@@ -60,13 +73,13 @@ class FastEngine:
 
     def ids(self, text: str) -> list[int] | None:
         """The ids of a text; None where the tokenizer's own engine has to be asked."""
-        taken = text if text.isascii() else self._taken(text)
+        taken = text if text.isascii() else self.taken(text)
         if taken is None:
             return None
         try:
             return self._encode(taken)
         except BaseException as error:
-            gave_up(error)
+            self.gave_up(error)
             return None
 
     def counted(self, text: str, ends: Sequence[int]) -> tuple[list[int], list[int]] | None:
@@ -75,12 +88,12 @@ class FastEngine:
         ends: where the stretches end, the last one at the end of the text.
         """
         plain = text.isascii()
-        if not plain and self._taken(text) is not text:
+        if not plain and self.taken(text) is not text:
             return None
         try:
             ids = self._encode(text)
         except BaseException as error:
-            gave_up(error)
+            self.gave_up(error)
             return None
         counts: list[int] = []
         sizes = self._sizes
@@ -108,7 +121,17 @@ class FastEngine:
             at += self._sizes[token]
         return found[0], starts
 
-    def _taken(self, text: str) -> str | None:
+    @staticmethod
+    def gave_up(error: BaseException) -> None:
+        """Raise the error again unless the library gave up on a text.
+
+        The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic. A
+        ValueError of gigatoken says that it is busy.
+        """
+        if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
+            raise error
+
+    def taken(self, text: str) -> str | None:
         """The text as the library is given it, itself where nothing is to compose; None where it must not be."""
         if self._strange is not None and self._strange.search(text):
             return None
@@ -120,16 +143,6 @@ class FastEngine:
         if self._compose is None or unicodedata.is_normalized("NFC", text):
             return text
         return self._compose(text)
-
-
-def gave_up(error: BaseException) -> None:
-    """Raise the error again unless the library gave up on a text.
-
-    The patterns of tiktoken run out of stack on very long runs: a ValueError or, by release, a Rust panic. A ValueError
-    of gigatoken says that it is busy.
-    """
-    if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
-        raise error
 
 
 def _characters(text: str) -> list[int]:

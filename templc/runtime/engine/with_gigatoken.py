@@ -12,13 +12,12 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from templc.runtime.around import Around
-from templc.runtime.engine.fast import Encoder, Into, Taken, gave_up
+from templc.runtime.engine.fast import Encoder
 from templc.runtime.engine.merges import Table, is_plain_bpe, ranks_of
 from templc.runtime.engine.pattern import byte_steps
 from templc.runtime.engine.reasons import Unfit
@@ -29,7 +28,6 @@ NAME = "gigatoken"
 CHARACTERS = 32_000_000
 GROWTH = 128 << 20
 _TRIES = 1000
-_extend = list.extend  # tokens refuse their own
 _STATM = Path("/proc/self/statm")
 
 
@@ -56,7 +54,7 @@ def table(settings: Mapping[str, Any]) -> Table:
 def encoder(tokenizer: Any, ranks: Callable[[], dict[bytes, int]]) -> Encoder:
     """Text to ids, without normalisation; `Unfit` where gigatoken knows no such tokenizer."""
     renewed = Renewed(lambda: _made(tokenizer), _made(tokenizer))
-    return renewed, renewed.several
+    return renewed, renewed
 
 
 class Renewed:
@@ -71,65 +69,32 @@ class Renewed:
         self._start(first)
 
     def __call__(self, text: str) -> list[int]:
-        self._left -= len(text)
-        if self._left < 0:
-            self._renew()
+        self.left -= len(text)
+        if self.left < 0:
+            self.renew()
         try:
-            return self._encode(text).tolist()  # type: ignore[no-any-return]
+            return self.encode(text).tolist()  # type: ignore[no-any-return]
         except RuntimeError:
-            return self._patiently(text)
+            return self.again(text)
 
-    def several(self, taken: Taken) -> Into:
-        """The ids of several texts, in one loop: for short ones, calls in between take half as long as the encoding.
-
-        taken: how a text that is not ASCII is taken.
-        """
-
-        def into(
-            ids: list[int], contents: Sequence[str], around: Sequence[Around]
-        ) -> list[int] | None:
-            encode, sizes, read = self._encode, [], 0
-            try:
-                for at, (before, after, behind) in enumerate(around):
-                    text = contents[at]
-                    if before or after:
-                        text = f"{before}{text}{after}"
-                    if not text.isascii() and taken(text) is not text:
-                        return None
-                    try:
-                        found = encode(text).tolist()
-                    except RuntimeError:
-                        found = self._patiently(text)
-                    read += len(text)
-                    sizes.append(len(found))
-                    _extend(ids, found)
-                    _extend(ids, behind)
-            except BaseException as error:
-                gave_up(error)
-                return None
-            self._left -= read
-            if self._left < 0:
-                self._renew()
-            return sizes
-
-        return into
-
-    def _patiently(self, text: str) -> list[int]:
+    def again(self, text: str) -> list[int]:
+        """The ids of a text, after others; ValueError where they do not end."""
         for _ in range(_TRIES):
             time.sleep(0)
             try:
-                return self._encode(text).tolist()  # type: ignore[no-any-return]
+                return self.encode(text).tolist()  # type: ignore[no-any-return]
             except RuntimeError as error:
                 busy = error
         raise ValueError(f"another thread is encoding ({busy})")
 
     def _start(self, made: Any) -> None:
-        self._encode = made.encode
-        self._left = CHARACTERS
+        self.encode = made.encode
+        self.left = CHARACTERS
         self._size = resident()
 
-    def _renew(self) -> None:
-        self._left = CHARACTERS
+    def renew(self) -> None:
+        """Made anew, if the process has grown much since it was made."""
+        self.left = CHARACTERS
         size = resident()
         if not size or size > self._size + GROWTH:
             self._start(self._make())
