@@ -108,8 +108,8 @@ class Codec(Protocol):
 class Kept:
     """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
 
-    stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper
-    of another one. free: the id that a new token would get, -1 where none can be added.
+    stamp: what a wrapper looked like when the codec was made. bare: it is no wrapper of another one. free: the id that
+    a new token would get, -1 where none can be added.
     """
 
     codec: Codec
@@ -120,15 +120,16 @@ class Kept:
     free: int
 
     def fits(self, tokenizer: Any) -> bool:
-        """Whether this is the tokenizer, no token was added since, and nothing else was changed."""
+        """Whether this is the tokenizer, no new token was added since, and a wrapper wraps and names the same."""
         known: Any = self.owner if self.known is None else self.known()
         if known is not tokenizer:
             return False
-        if self.free >= 0:
-            backend = tokenizer if self.bare else tokenizer.backend_tokenizer
-            if backend.id_to_token(self.free) is not None:
-                return False
-        return self.bare or self.stamp == _stamp(tokenizer)
+        if not self.bare and self.stamp != _stamp(tokenizer):
+            return False
+        if self.free < 0:
+            return True
+        backend = tokenizer if self.bare else tokenizer.backend_tokenizer
+        return backend.id_to_token(self.free) is None
 
 
 _lock = threading.RLock()
@@ -138,9 +139,10 @@ _known: dict[int, Kept] = {}
 def codec_of(tokenizer: object) -> Codec:
     """The codec of a `tokenizers.Tokenizer`, a fast transformers tokenizer or a `tiktoken.Encoding`.
 
-    The same codec for the same object, until tokens are added to it. Safe to call from several threads. A codec passes
-    through. `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory,
-    since its codec needs it.
+    The same codec for the same object, until new tokens are added to it, or a wrapper wraps another one or names other
+    tokens; for what else may change see `codec_anew`. Safe to call from several threads. A codec passes through.
+    `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory, since its
+    codec needs it.
     """
     kept = _known.get(id(tokenizer))
     if kept is not None and kept.fits(tokenizer):
@@ -154,17 +156,34 @@ def codec_of(tokenizer: object) -> Codec:
         return kept.codec
 
 
+def codec_anew(tokenizer: object) -> Codec:
+    """As `codec_of`, after a look at every added token, which takes longer than a short text takes to encode.
+
+    An entry of the vocabulary that becomes an added token keeps its id: `codec_of` does not see it.
+    """
+    backend: Any = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    with _lock:
+        codec = codec_of(tokenizer)
+        if _is_backend(backend) and codec is not tokenizer:
+            now = {it.content: id for id, it in backend.get_added_tokens_decoder().items()}
+            if now != codec.added():
+                codec = _build(tokenizer)
+                _known[id(tokenizer)] = _keep(tokenizer, codec)
+    return codec
+
+
 def kept_of(tokenizer: object) -> Kept | None:
     """What is kept of a tokenizer, if it has a codec."""
     return _known.get(id(tokenizer))
 
 
 def _stamp(tokenizer: Any) -> object:
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not _is_backend(backend):
-        return None
+    """What is wrapped, itself, for another one may get its id once it is gone; and the tokens that a wrapper names."""
+    inner = getattr(tokenizer, "backend_tokenizer", None)
+    if not _is_backend(inner):
+        inner = getattr(tokenizer, "model", None)
     bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
-    return id(backend), bos, eos
+    return inner, bos, eos
 
 
 def _free(tokenizer: Any) -> int:
@@ -184,8 +203,9 @@ def _keep(tokenizer: Any, codec: Codec) -> Kept:
         with suppress(TypeError):  # which takes no weak reference
             known = weakref.ref(tokenizer, partial(_forget, id(tokenizer)))
     owner = tokenizer if known is None else None
-    bare = _is_backend(tokenizer)
-    return Kept(codec, known, owner, _stamp(tokenizer), bare, _free(tokenizer))
+    bare = _is_backend(tokenizer) or _is_tiktoken(tokenizer)
+    stamp = None if bare else _stamp(tokenizer)
+    return Kept(codec, known, owner, stamp, bare, _free(tokenizer))
 
 
 def _forget(place: int, gone: weakref.ref[Any]) -> None:
