@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,29 @@ def test_options_are_typed(value: object, cure: str) -> None:
 def test_settings_of_a_renderer_are_checked(name: str) -> None:
     with pytest.raises(OptionError, match=f"{name} is 'ignore'"):
         templc.get_renderer("qwen3", **{name: "ignore"})
+
+
+@pytest.mark.parametrize(
+    "name", ["enable_thinking", "content_specials", "as_template", "options", "rules"]
+)
+def test_settings_of_a_renderer_are_never_changed(name: str) -> None:
+    renderer = templc.get_renderer("qwen3")
+    was = getattr(renderer, name)
+    with pytest.raises(OptionError, match=f"`{name}` of a renderer is never changed"):
+        setattr(renderer, name, False)
+    assert getattr(renderer, name) == was
+    renderer.tokenizer = None  # which each call asks for
+
+
+def test_a_member_of_an_enumeration_is_the_text_that_it_is_equal_to() -> None:
+    effort = Enum("effort", {"NONE": "none"}, type=str)
+    texts = [
+        templc.get_renderer("mistral_small_4", reasoning_effort=given).render_text(
+            [{"role": "user", "content": "hi"}]
+        )
+        for given in (effort.NONE, "none")
+    ]
+    assert texts[0] == texts[1]
 
 
 def test_an_unset_option_is_neither_true_nor_false() -> None:

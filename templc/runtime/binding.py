@@ -76,8 +76,8 @@ class Binding:
             own = own_tokens(codec, self._open, self.options)
             found = copy.copy(renderer) if own else None  # as `__getstate__` has it
             if found is not None:
-                found.options, found._fingerprint = {**self.options, **own}, ""
-                vars(found).update(own)
+                options = {**self.options, **own}
+                vars(found).update(own, options=options, _fingerprint="")
             known = self._bound = codec, found
         return known[1] or renderer
 
