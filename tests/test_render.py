@@ -81,6 +81,20 @@ def test_a_spec_file_that_changed_is_compiled_again(tmp_path: Path) -> None:
         assert identity in templc.get_renderer(path).render_text([USER])
 
 
+def test_a_spec_file_is_compiled_again_when_one_that_it_extends_changed(tmp_path: Path) -> None:
+    path, base = tmp_path / "mine.yaml", tmp_path / "qwen2.yaml"
+    text = "format: mine\ntitle: Mine\nextends: qwen2\nreference: {note: none}\n"
+    path.write_text(text, encoding="utf-8")
+    first = templc.get_renderer(path)
+    assert type(templc.get_renderer(path)) is type(first), "compiled once"
+    shipped = (SPECS / "qwen2.yaml").read_text(encoding="utf-8")
+    for at, identity in enumerate(("You are one", "You are two")):
+        changed = shipped.replace("You are a helpful assistant", identity)
+        base.write_text(changed, encoding="utf-8")
+        os.utime(base, ns=(at + 1, at + 1))
+        assert identity in templc.get_renderer(path).render_text([USER])
+
+
 def test_a_missing_spec_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         templc.get_renderer(tmp_path / "none.yaml")
