@@ -24,6 +24,7 @@ from templc.runtime.aliases import (
 )
 from templc.runtime.call import Argument as Argument
 from templc.runtime.call import Call as Call
+from templc.runtime.call import owned
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import ALONE, Joined, Media, join_parts
 from templc.runtime.rules import MessageRules
@@ -331,7 +332,7 @@ class Reader:
         if isinstance(arguments, str):
             return arguments
         if isinstance(arguments, Mapping):
-            return dict(arguments)
+            return owned(arguments)
         if self.as_template:
             return arguments
         raise MessageError(
