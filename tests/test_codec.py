@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-import templc
-from templc.runtime.codec import Codec, codec_anew, codec_of
+from templc.runtime.codec import Codec, codec_of
 from templc.runtime.errors import MessageError, TokenizerError
 from tests.support import vocabularies
 from tests.support.texts import hostile_text
@@ -282,40 +281,6 @@ def test_the_codec_is_remembered_until_tokens_are_added() -> None:
     tokenizer.add_special_tokens(["<new>"])
     assert codec_of(tokenizer) is not codec
     assert codec_of(tokenizer).control("<new>") == [tokenizer.token_to_id("<new>")]
-
-
-def test_an_entry_that_is_made_a_control_token_is_seen_once_it_is_missed() -> None:
-    tokenizer = small_bpe(("<|im_start|>", "<|im_end|>"))
-    renderer, chat = templc.get_renderer("chatml", tokenizer), [{"role": "user", "content": "a"}]
-    with pytest.raises(TokenizerError, match="no control token"):
-        renderer.render(chat)
-    codec = codec_of(tokenizer)
-    assert codec_anew(tokenizer) is codec and codec_anew(codec) is codec
-    tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>"])
-    start = tokenizer.token_to_id("<|im_start|>")
-    assert renderer.render(chat)[0] == start
-    assert codec_of(tokenizer).control("<|im_start|>") == [start]
-
-
-def test_a_wrapper_may_wrap_another_tokenizer_and_name_other_tokens() -> None:
-    encodings = [vocabularies.tiktoken_encoding(name) for name in ("kimi-k2", "gpt-oss")]
-    around = SimpleNamespace(model=encodings[0], bos_token="[BOS]", eos_token="[EOS]")
-    assert codec_of(around) is codec_of(around)
-    around.eos_token = "<|im_end|>"
-    assert codec_of(around).eos_token == "<|im_end|>"
-    around.model = encodings[1]
-    assert codec_of(around).plain("hi there") == encodings[1].encode_ordinary("hi there")
-
-
-def test_a_wrapped_tokenizer_is_not_taken_for_one_that_is_gone() -> None:
-    first, second = (small_bpe((text,)).model for text in ("ab", "cd"))
-    around = SimpleNamespace(backend_tokenizer=Tokenizer(first), bos_token=None, eos_token=None)
-    codec_of(around)
-    was = id(around.backend_tokenizer)
-    around.backend_tokenizer = None
-    others = [Tokenizer(second) for _ in range(100)]  # one has the place that the first one had
-    around.backend_tokenizer = next((one for one in others if id(one) == was), others[0])
-    assert codec_of(around).plain("cd") == around.backend_tokenizer.encode("cd").ids
 
 
 def test_a_tokenizer_is_not_kept_alive() -> None:

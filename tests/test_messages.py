@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,6 @@ from templc.runtime.parts import Media
 from templc.runtime.pieces import Piece
 from templc.runtime.rules import InlineReasoning, MessageRules
 from templc.runtime.tools import read_tools
-from tests.support import vocabularies
 
 
 def read(raw: object, *, as_template: bool = False) -> Message:
@@ -39,16 +37,6 @@ class Turn:
     content: str | None = None
     reasoning_content: str | None = None
     tool_calls: list[Any] = field(default_factory=list)
-
-
-class Text(str, Enum):  # noqa: UP042 - a StrEnum is written as its text
-    """Texts whose `str` is another one, as enumerations of roles are in many programs."""
-
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL = "tool"
-    ID = "functions.f:0"
-    HI = "hi"
 
 
 class Model:
@@ -395,28 +383,3 @@ def test_media_are_the_formats_where_a_text_repeats_them_they_are_not() -> None:
     ]
     # A part of the content that could be either one is the user's.
     assert media.split(whole._replace(text="<img>")) == [whole._replace(text="<img>")]
-
-
-def test_members_of_enumerations_are_their_texts() -> None:
-    call = {"id": "c1", "function": {"name": Text.HI, "arguments": {}}}
-    chat: list[dict[str, Any]] = [
-        {"role": Text.USER, "content": Text.HI},
-        {"role": Text.ASSISTANT, "content": None, "reasoning": Text.HI, "tool_calls": [call]},
-        {"role": Text.TOOL, "content": Text.HI, "tool_call_id": "c1", "name": Text.HI},
-        {"from": Text.USER, "value": Text.HI},
-    ]
-    reader = Reader(MessageRules())
-    for number, raw in enumerate(chat):
-        message = reader.read(raw, number)
-        found = [message.role, message.content, message.reasoning, message.name, message.answered]
-        assert {type(one) for one in (*found, *(one.name for one in message.calls))} == {str}
-        assert message.role == raw.get("role", raw.get("from"))
-
-
-def test_what_was_written_for_a_member_of_an_enumeration_is_written_for_its_text() -> None:
-    tokenizer = vocabularies.backend("qwen3")
-    for role in (Text.USER, "user"):
-        renderer = get_renderer("chatml", tokenizer)
-        for _ in range(4):
-            tokens = renderer.render([{"role": role, "content": "hi"}])
-            assert tokens.text.startswith("<|im_start|>user\nhi<|im_end|>")
