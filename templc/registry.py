@@ -72,18 +72,35 @@ def list_formats() -> list[str]:
 def compile_spec(spec: str | Path) -> type[Renderer]:
     """The renderer class of a spec: a path, or the text of one. SpecError with every problem that it has."""
     if isinstance(spec, Path) or (spec.endswith((".yaml", ".yml")) and "\n" not in spec):
-        path = Path(spec)
-        return _compiled_file(
-            path.resolve(), str(path), path.stat().st_mtime_ns if path.is_file() else 0
-        )
+        return _compiled_file(Path(spec))
     return _compiled_text(spec)
 
 
-@cache
-def _compiled_file(path: Path, name: str, changed: int) -> type[Renderer]:
+_files: dict[tuple[Path, str], tuple[dict[Path, int], type[Renderer]]] = {}
+"""The classes of spec files, with when each file that they hang on was changed."""
+
+
+def _compiled_file(path: Path) -> type[Renderer]:
     from templc.pipeline import compile_path, load_class, weighed
 
-    return load_class(weighed(compile_path(path, name)))
+    place = path.resolve(), str(path)
+    known = _files.get(place)
+    if known is not None and all(_changed(one) == when for one, when in known[0].items()):
+        return known[1]
+    spec = place[0]
+    changed = {spec: _changed(spec)}
+    compilation = compile_path(*place)
+    # A base is looked for beside the spec first: one that comes there is another base.
+    for base in compilation.bases:
+        changed |= {one: _changed(one) for one in (base, spec.parent / base.name)}
+    found = load_class(weighed(compilation))
+    _files[place] = changed, found
+    return found
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed; 0 where there is none."""
+    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 @cache

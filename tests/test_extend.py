@@ -68,6 +68,20 @@ def test_a_refusal_names_reason_line_and_what_stays() -> None:
     assert [message.role for message in (*old, *new)] == ["user", "assistant", "user"]
 
 
+def test_what_stays_does_not_hang_on_what_became_of_the_callers_lists() -> None:
+    refusals = []
+    for later in ([1], [2, "and more"]):
+        given: dict[str, Any] = {"name": "f", "arguments": {"k": {"inner": [1]}}}
+        calls = [{"id": "functions.f:0", "function": given}]
+        asked = {"role": "assistant", "content": "", "tool_calls": calls}
+        tokens = renderer("qwen3").render([USER, asked, RESULT, THOUGHT])
+        given["arguments"]["k"]["inner"][:] = later
+        with pytest.raises(templc.UnstableExtension) as caught:
+            renderer("qwen3").extend(tokens, [USER])
+        refusals.append(caught.value.keep)
+    assert refusals[0] == refusals[1]
+
+
 def test_render_with_extend_is_the_same_call() -> None:
     one = renderer("qwen3_instruct")
     tokens = one.render([USER])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,20 @@ def test_a_spec_file_that_changed_is_compiled_again(tmp_path: Path) -> None:
     for at, identity in enumerate(("One", "Two")):
         path.write_text(text % identity, encoding="utf-8")
         os.utime(path, ns=(at + 1, at + 1))
+        assert identity in templc.get_renderer(path).render_text([USER])
+
+
+def test_a_spec_file_is_compiled_again_when_one_that_it_extends_changed(tmp_path: Path) -> None:
+    path, base = tmp_path / "mine.yaml", tmp_path / "qwen2.yaml"
+    text = "format: mine\ntitle: Mine\nextends: qwen2\nreference: {note: none}\n"
+    path.write_text(text, encoding="utf-8")
+    first = templc.get_renderer(path)
+    assert type(templc.get_renderer(path)) is type(first), "compiled once"
+    shipped = (SPECS / "qwen2.yaml").read_text(encoding="utf-8")
+    for at, identity in enumerate(("You are one", "You are two")):
+        changed = shipped.replace("You are a helpful assistant", identity)
+        base.write_text(changed, encoding="utf-8")
+        os.utime(base, ns=(at + 1, at + 1))
         assert identity in templc.get_renderer(path).render_text([USER])
 
 
@@ -163,6 +178,29 @@ def test_options_are_typed(value: object, cure: str) -> None:
 def test_settings_of_a_renderer_are_checked(name: str) -> None:
     with pytest.raises(OptionError, match=f"{name} is 'ignore'"):
         templc.get_renderer("qwen3", **{name: "ignore"})
+
+
+@pytest.mark.parametrize(
+    "name", ["enable_thinking", "content_specials", "as_template", "options", "rules"]
+)
+def test_settings_of_a_renderer_are_never_changed(name: str) -> None:
+    renderer = templc.get_renderer("qwen3")
+    was = getattr(renderer, name)
+    with pytest.raises(OptionError, match=f"`{name}` of a renderer is never changed"):
+        setattr(renderer, name, False)
+    assert getattr(renderer, name) == was
+    renderer.tokenizer = None  # which each call asks for
+
+
+def test_a_member_of_an_enumeration_is_the_text_that_it_is_equal_to() -> None:
+    effort = Enum("effort", {"NONE": "none"}, type=str)
+    texts = [
+        templc.get_renderer("mistral_small_4", reasoning_effort=given).render_text(
+            [{"role": "user", "content": "hi"}]
+        )
+        for given in (effort.NONE, "none")
+    ]
+    assert texts[0] == texts[1]
 
 
 def test_an_unset_option_is_neither_true_nor_false() -> None:

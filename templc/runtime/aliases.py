@@ -76,7 +76,15 @@ def role_of(raw: Mapping[str, Any]) -> str:
             field="role",
             help='give "role": "user", "assistant", "system" or "tool"',
         )
-    return ROLE_ALIASES.get(role, role) if "role" not in raw else role
+    return exact(ROLE_ALIASES.get(role, role) if "role" not in raw else role)
+
+
+def exact(text: str) -> str:
+    """The text itself of a member of an enumeration, or of another kind of text, that is equal to it.
+
+    Such a member may be written otherwise, and what is written of a text is remembered for those that are equal to it.
+    """
+    return text if type(text) is str else str.__str__(text)
 
 
 def named_role(role: str) -> str:
@@ -125,7 +133,7 @@ def reasoning_of(raw: Mapping[str, Any], thought: str | None, *, strict: bool) -
         )
     for key in REASONING_KEYS:
         if isinstance(raw.get(key), str):
-            return str(raw[key])
+            return exact(raw[key])
     return thought
 
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
-from templc.runtime.codec import Codec, codec_of, kept_of
+from templc.runtime.codec import Codec, codec_anew, codec_of, kept_of
 from templc.runtime.errors import TokenizerError
 from templc.runtime.info import Info
 from templc.runtime.kept import Kept
@@ -49,7 +49,9 @@ class Binding:
             raise TokenizerError("there is no tokenizer", help="pass one here or to get_renderer")
         codec = codec_of(tokenizer)
         if self._checked is not codec:
-            require_tokens(self.info, codec)
+            if _missing(self.info, codec):
+                codec = codec_anew(tokenizer)  # whoever was told so may have added them
+                require_tokens(self.info, codec)
             self._checked = codec
         return codec
 
@@ -77,20 +79,24 @@ class Binding:
             own = own_tokens(codec, self._open, self.options)
             found = copy.copy(renderer) if own else None  # as `__getstate__` has it
             if found is not None:
-                found.options, found._fingerprint = {**self.options, **own}, ""
-                vars(found).update(own)
+                options = {**self.options, **own}
+                vars(found).update(own, options=options, _fingerprint="")
             known = self._bound = codec, found
         return known[1] or renderer
 
 
 def require_tokens(info: Info, codec: Codec) -> None:
     """TokenizerError where the tokenizer lacks a control token of the format."""
-    missing = [token for token in info.specials if codec.token_id(token) is None]
+    missing = _missing(info, codec)
     if missing:
         raise TokenizerError(
             f"this tokenizer has no control token {', '.join(missing)}",
             help=f"{info.name} follows {info.repository or 'its own spec'}: use that model's tokenizer",
         )
+
+
+def _missing(info: Info, codec: Codec) -> list[str]:
+    return [token for token in info.specials if codec.token_id(token) is None]
 
 
 def open_tokens(known: Mapping[str, Option], given: Collection[str]) -> dict[str, str]:

@@ -70,6 +70,26 @@ class Call(NamedTuple):
             ) from None
 
 
+_HOLDING = (dict, list)
+
+
+def owned(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as they are now, whatever becomes of the lists and mappings that the caller gave."""
+    try:
+        return {
+            name: _owned(value) if type(value) in _HOLDING else value
+            for name, value in arguments.items()
+        }
+    except RecursionError:  # too deep to be written, which tells it in words
+        return dict(arguments)
+
+
+def _owned(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _owned(inner) for name, inner in value.items()}
+    return [_owned(inner) for inner in value] if type(value) is list else value
+
+
 class Argument(NamedTuple):
     name: str
     value: Any

@@ -107,9 +107,10 @@ _known: dict[int, Kept] = {}
 def codec_of(tokenizer: object) -> Codec:
     """The codec of a `tokenizers.Tokenizer`, a fast transformers tokenizer or a `tiktoken.Encoding`.
 
-    The same codec for the same object, until tokens are added to it. Safe to call from several threads. A codec passes
-    through. `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory,
-    since its codec needs it.
+    The same codec for the same object, until new tokens are added to it, or a wrapper wraps another one or names other
+    tokens; for what else may change see `codec_anew`. Safe to call from several threads. A codec passes through.
+    `TokenizerError` for anything else. The tokenizer is never changed; a tiktoken encoding stays in memory, since its
+    codec needs it.
     """
     kept = _known.get(id(tokenizer))
     if kept is not None and kept.fits(tokenizer):
@@ -121,6 +122,22 @@ def codec_of(tokenizer: object) -> Codec:
         if kept is None or not kept.fits(tokenizer):
             kept = _known[id(tokenizer)] = _keep(tokenizer, _build(tokenizer))
         return kept.codec
+
+
+def codec_anew(tokenizer: object) -> Codec:
+    """As `codec_of`, after a look at every added token, which takes longer than a short text takes to encode.
+
+    An entry of the vocabulary that becomes an added token keeps its id: `codec_of` does not see it.
+    """
+    backend: Any = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    with _lock:
+        codec = codec_of(tokenizer)
+        if is_backend(backend) and codec is not tokenizer:
+            now = {it.content: id for id, it in backend.get_added_tokens_decoder().items()}
+            if now != codec.added():
+                codec = _build(tokenizer)
+                _known[id(tokenizer)] = _keep(tokenizer, codec)
+    return codec
 
 
 def kept_of(tokenizer: object) -> Kept | None:
@@ -145,8 +162,9 @@ def _keep(tokenizer: Any, codec: Codec) -> Kept:
         with suppress(TypeError):  # which takes no weak reference
             known = weakref.ref(tokenizer, partial(_forget, id(tokenizer)))
     owner = tokenizer if known is None else None
-    bare = is_backend(tokenizer)
-    return Kept(codec, known, owner, stamp_of(tokenizer), bare, _free(tokenizer))
+    bare = is_backend(tokenizer) or _is_tiktoken(tokenizer)
+    stamp = None if bare else stamp_of(tokenizer)
+    return Kept(codec, known, owner, stamp, bare, _free(tokenizer))
 
 
 def _forget(place: int, gone: weakref.ref[Any]) -> None:

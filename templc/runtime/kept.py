@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Kept:
     """A codec and its tokenizer: weakly known where that can be, else owned, so that its id stays its own.
 
-    stamp: what the tokenizer looked like when the codec was made, None where it cannot change. bare: it is no wrapper
-    of another one. free: the id that a new token would get, -1 where none can be added.
+    stamp: what a wrapper looked like when the codec was made. bare: it is no wrapper of another one. free: the id that
+    a new token would get, -1 where none can be added.
     """
 
     __slots__ = ("bare", "codec", "free", "known", "owner", "stamp")
@@ -41,24 +41,25 @@ class Kept:
         self.free = free
 
     def fits(self, tokenizer: Any) -> bool:
-        """Whether this is the tokenizer, no token was added since, and nothing else was changed."""
+        """Whether this is the tokenizer, no new token was added since, and a wrapper wraps and names the same."""
         known: Any = self.owner if self.known is None else self.known()
         if known is not tokenizer:
             return False
-        if self.free >= 0:
-            backend = tokenizer if self.bare else tokenizer.backend_tokenizer
-            if backend.id_to_token(self.free) is not None:
-                return False
-        return self.bare or self.stamp == stamp_of(tokenizer)
+        if not self.bare and self.stamp != stamp_of(tokenizer):
+            return False
+        if self.free < 0:
+            return True
+        backend = tokenizer if self.bare else tokenizer.backend_tokenizer
+        return backend.id_to_token(self.free) is None
 
 
 def stamp_of(tokenizer: Any) -> object:
-    """What a wrapper of another tokenizer may change; None where there is no such thing."""
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not is_backend(backend):
-        return None
+    """What is wrapped, itself, for another one may get its id once it is gone; and the tokens that a wrapper names."""
+    inner = getattr(tokenizer, "backend_tokenizer", None)
+    if not is_backend(inner):
+        inner = getattr(tokenizer, "model", None)
     bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
-    return id(backend), bos, eos
+    return inner, bos, eos
 
 
 def is_backend(candidate: object) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from templc.runtime.aliases import (
     as_mapping,
+    exact,
     known_keys,
     named_role,
     reasoning_of,
@@ -23,6 +24,7 @@ from templc.runtime.aliases import (
 )
 from templc.runtime.call import Argument as Argument
 from templc.runtime.call import Call as Call
+from templc.runtime.call import owned
 from templc.runtime.errors import MessageError
 from templc.runtime.parts import ALONE, Joined, Media, join_parts
 from templc.runtime.rules import MessageRules
@@ -119,7 +121,9 @@ class Reader:
     def plain(self, raw: Mapping[str, Any]) -> Message | None:
         """What `_read` makes of a role and a text, in a third of the time; None where a closer look is needed."""
         role, content = raw.get("role"), raw.get("content")
-        if type(content) is not str or role not in _TALKING or role in self.rules.roles:
+        if type(content) is not str or type(role) is not str or role not in _TALKING:
+            return None
+        if role in self.rules.roles:
             return None
         if self.rules.content and FILTERS[self.rules.content](content) != content:
             return None
@@ -180,7 +184,7 @@ class Reader:
 
     def _read(self, raw: Mapping[str, Any], index: int) -> Message:
         rules, role = self.rules, raw.get("role")
-        if role not in _USUAL or role in rules.roles or rules.first_roles:
+        if type(role) is not str or role not in _USUAL or role in rules.roles or rules.first_roles:
             role = self._role(role_of(raw), index)
         if not self.as_template:
             known_keys(raw, role)
@@ -233,7 +237,7 @@ class Reader:
                 # Where a template takes what is no text for nothing, missing content is no text either.
                 return Joined("", self.as_template and self._lists(role) == "drop")
             case str():
-                return Joined(content)
+                return Joined(exact(content))
             case list() | tuple():
                 found = self._lists(role) if self.as_template else "join"
                 counts = dict(self.waiting.media)
@@ -315,7 +319,7 @@ class Reader:
             arguments = sampled
         elif isinstance(sampled, str) and holds(sampled, arguments):
             arguments = Verbatim(sampled)
-        kind = str(raw.get("type") or "function")
+        name, kind = exact(name), str(raw.get("type") or "function")
         spelled = sampled if isinstance(sampled, Mapping) else _AS_GIVEN
         given = self._arguments(arguments, name)
         return _new(Call, (name, given, str(call_id), kind, spelled, number))
@@ -328,7 +332,7 @@ class Reader:
         if isinstance(arguments, str):
             return arguments
         if isinstance(arguments, Mapping):
-            return dict(arguments)
+            return owned(arguments)
         if self.as_template:
             return arguments
         raise MessageError(
@@ -382,4 +386,4 @@ def _text(raw: Mapping[str, Any], key: str) -> str:
         return ""
     if not isinstance(value, str):
         raise MessageError(f"{key} is a value of type {type(value).__name__}, not text", field=key)
-    return value
+    return exact(value)

@@ -40,6 +40,13 @@ def refuse_argument(name: str) -> None:
         )
 
 
+def refuse_change(name: str) -> None:
+    """OptionError for a setting of a renderer that is made: what it wrote is remembered, for others like it too."""
+    raise OptionError(
+        f"`{name}` of a renderer is never changed", help="make another one: get_renderer(...)"
+    )
+
+
 def takes_no_options(renderer: Made) -> Made:
     """The class with methods that say where an option belongs, instead of a bare TypeError.
 

@@ -121,7 +121,8 @@ def _value(name: str, option: Option, value: object) -> Value:
         raise OptionError(
             f"the option `{name}` is {value!r}", help=f"one of {', '.join(option.values)}"
         )
-    return value  # type: ignore[return-value]
+    # A member of an enumeration may be written otherwise than the text that it is equal to.
+    return str.__str__(value) if isinstance(value, str) else value  # type: ignore[return-value]
 
 
 _KINDS: dict[str, tuple[type, str]] = {

@@ -25,7 +25,7 @@ from templc.runtime.history import State
 from templc.runtime.info import Info as Info
 from templc.runtime.info import NoFuture, NoPast, last_future
 from templc.runtime.messages import Message, Reader
-from templc.runtime.misplaced import misplaced_error, takes_no_options
+from templc.runtime.misplaced import misplaced_error, refuse_change, takes_no_options
 from templc.runtime.opaque import Opaque
 from templc.runtime.options import Option, checked, one_of
 from templc.runtime.parsed import Parsed
@@ -47,6 +47,7 @@ from templc.runtime.writer import Writer
 Unsupported = Literal["refuse", "as_template"]
 History = Literal["faithful", "as_sampled"]
 CallsInReasoning = Literal["text", "accept"]
+_SETTINGS = frozenset({"options", "rules", "as_template", "content_specials"})
 
 
 @takes_no_options
@@ -114,6 +115,11 @@ class Renderer(Binding):
         self._fingerprint = ""
         vars(self).update(self.options)
         self.rules = self.rules.under(self.options)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) and (name in _SETTINGS or name in self.known_options):
+            refuse_change(name)
+        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process: codecs are made again where they are needed."""
