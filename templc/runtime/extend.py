@@ -332,7 +332,7 @@ class _Extension:
 
     def _alike(self) -> bool:
         """Whether the last message is surely written as it was, whatever it sees now."""
-        reads = self.node.message.role in self.renderer.reads_future
+        reads = self.renderer.sees_future(self.node.message.role)
         if not reads or self.joint == self.node.seen:
             return True
         frames = self.frames
