@@ -85,6 +85,20 @@ def test_sampled_ids_stay_verbatim_where_the_tokenizer_would_split_otherwise() -
     assert more.notes == (f"differs from a fresh render from token {len(prompt)} on",)
 
 
+def test_a_turn_that_a_render_writes_without_what_the_prompt_gave_is_said_to_differ() -> None:
+    """Qwen3 closes an empty think block in the prompt, and shows none where nobody has asked anything."""
+    qwen3 = templc.get_renderer("qwen3", tokenizer_for("qwen3"), enable_thinking=False)
+    chat = [{"role": "system", "content": "s"}]
+    for completion in (CALL.partition("\n\n")[2], "Hi<|im_end|>", "Hi<|im_end|><|im_end|>"):
+        traj = qwen3.start(chat, tools=TOOLS)
+        parsed = traj.sampled(encoded(completion))
+        fresh = qwen3.render([*chat, parsed.message], tools=TOOLS)
+        at = next(n for n, (a, b) in enumerate(zip(traj.tokens, fresh, strict=False)) if a != b)
+        assert traj.differs == at
+        with pytest.raises(templc.UnstableExtension):
+            qwen3.extend(traj.tokens, [RESULT])
+
+
 def test_a_completion_that_was_cut_off_is_closed_without_training_the_close() -> None:
     traj = templc.get_renderer("qwen2_5", tokenizer_for("qwen2_5")).start([USER])
     parsed = traj.sampled(encoded("Once upon a"))

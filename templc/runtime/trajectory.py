@@ -302,12 +302,20 @@ def _apart(
     start: int,
 ) -> int | None:
     """Index of the first token of a turn, sampled from `start` on, that a fresh render would not have."""
-    if renderer.continues_prompt and parsed.canonical and parsed.differs is None:
+    as_said = renderer.continues_prompt and parsed.canonical and parsed.differs is None
+    if as_said and "prefill" not in renderer.parts:
         return None
+    specials = renderer.content_specials
     pieces = emission(renderer, before, node, renderer.future(prompt=False))
-    prompt = fold.end_text(renderer, before.tools, before.lead, before.past)
+    end = fold.end_pieces(renderer, before.tools, before.lead, before.past)
+    prompt = text_of(end)
     if not text_of(pieces).startswith(prompt):
-        return start
-    wanted = ids_of(cut(pieces, len(prompt)), codec, renderer.content_specials, at_start=False)
+        # What the prompt holds of the turn may be what a fresh render lacks.
+        given = ids_of(end, codec, specials, at_start=False)
+        wanted = ids_of(pieces, codec, specials, at_start=False)
+        return start - len(given) + common([*given, *ids], wanted)
+    if as_said:
+        return None
+    wanted = ids_of(cut(pieces, len(prompt)), codec, specials, at_start=False)
     same = common(ids, wanted)
     return None if same == len(ids) else start + same
