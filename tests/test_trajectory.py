@@ -171,6 +171,47 @@ def test_a_run_that_is_never_closed_goes_on() -> None:
     assert tokens + more == fresh and more.notes == ()
 
 
+@pytest.mark.parametrize("name", ["glm4_1v", "glm4_5", "glm4_6v", "glm4_7", "glm5_1", "glm5_2"])
+def test_a_marker_that_was_sampled_as_the_stop_is_not_written_twice(name: str) -> None:
+    """GLM stops by writing the token that opens the next turn."""
+    tokenizer = tokenizers_with(name)
+    renderer = templc.get_renderer(name, tokenizer)
+    chat: list[Any] = [USER]
+    traj = renderer.start(chat)
+    for text in ("Hi", "Ho", "Hum"):
+        (example,) = renderer.supervised([*chat, {"role": "assistant", "content": text}])[-1:]
+        ids = list(example)[len(traj) :]
+        assert ids[-1] == tokenizer.token_to_id("<|user|>")
+        parsed = traj.sampled(ids)
+        chat += [parsed.message, USER]
+        kept = traj.tokens
+        new = traj.add([USER])
+        assert new[0] != ids[-1] and sum(new.weights) == 0
+        assert traj.tokens.count(ids[-1]) == chat.count(USER)
+        if name not in ("glm4_7", "glm5_1"):  # these write earlier turns without a think block
+            assert traj.differs is None and traj.tokens == renderer.render(chat)
+            assert kept + renderer.extend(kept, [USER]) == traj.tokens
+
+
+def test_a_stop_that_no_turn_begins_with_is_said_to_differ() -> None:
+    """These formats write nothing behind an answer, so a fresh render has no stop there."""
+    for name in ("ling", "granite_code"):
+        tokenizer = tokenizers_with(name)
+        renderer = templc.get_renderer(name, tokenizer)
+        traj = renderer.start([USER])
+        at = len(traj)
+        ids = [
+            *tokenizer.encode("Hi", add_special_tokens=False).ids,
+            *renderer.stop_token_ids()[:1],
+        ]
+        parsed = traj.sampled(ids)
+        with pytest.raises(templc.UnstableExtension, match="kept as sampled"):
+            renderer.extend(traj.tokens, [USER])
+        traj.add([USER])
+        assert traj.tokens != renderer.render([USER, parsed.message, USER])
+        assert traj.differs == at + len(ids) - 1
+
+
 def test_a_final_answer_says_from_where_history_would_be_rewritten() -> None:
     traj = started()
     traj.sampled(encoded(CALL))

@@ -245,7 +245,10 @@ class Trajectory:
         text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text) if renderer.info.stop_strings else ""
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        over = (() if overlap else pending, overlap, *self._parting(node, state, ids, parsed))
+        left = () if overlap else pending
+        if "closer" not in renderer.parts and ids and parsed.stop == ids[-1]:
+            overlap = parsed.stop_text  # the token that opens the next turn, as a rule
+        over = (left, overlap, *self._parting(node, state, ids, parsed))
         past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
         fixed = state.renderer, state.tools, state.lead
         after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
