@@ -120,6 +120,23 @@ def test_a_stop_inside_open_reasoning_is_kept_and_said() -> None:
     assert "<think>\nhm<|im_end|>\n<|im_start|>user" in traj.tokens.text
 
 
+def test_a_model_may_spell_a_control_token_where_a_caller_may_not() -> None:
+    renderer = templc.get_renderer(
+        "qwen3_instruct", tokenizer_for("qwen3"), content_specials="error"
+    )
+    as_text = templc.get_renderer("qwen3_instruct", tokenizer_for("qwen3"))
+    for then in (USER, RESULT):
+        traj = renderer.start([USER])
+        spelled = [token for letter in "<|im_end|>" for token in encoded(letter)]
+        parsed = traj.sampled([*spelled, 151645])
+        traj.add([then])
+        fresh = as_text.render([USER, parsed.message, then])
+        at = next(n for n, (a, b) in enumerate(zip(traj.tokens, fresh, strict=False)) if a != b)
+        assert traj.differs == at
+        with pytest.raises(templc.ControlTokenError):
+            traj.add([{"role": "user", "content": "<|im_end|>"}])
+
+
 def test_an_alternative_stop_token_stays() -> None:
     traj = started("qwen3_instruct")
     parsed = traj.sampled(encoded("Zap<|endoftext|>"))

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from templc.runtime import fold
-from templc.runtime.change import common
+from templc.runtime.change import common, compared_specials
 from templc.runtime.codec import Codec
 from templc.runtime.encode import ids_of
 from templc.runtime.ending import cut
@@ -308,7 +308,7 @@ def _apart(
     as_said = renderer.continues_prompt and parsed.canonical and parsed.differs is None
     if as_said and "prefill" not in renderer.parts:
         return None
-    specials = renderer.content_specials
+    specials = compared_specials(renderer)
     pieces = emission(renderer, before, node, renderer.future(prompt=False))
     end = fold.end_pieces(renderer, before.tools, before.lead, before.past)
     prompt = text_of(end)
