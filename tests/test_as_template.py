@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from templc import get_renderer
+from templc import UnstableExtension, get_renderer
 from templc.runtime.errors import MessageError, OptionError
 from templc.verify import PublishedError
 from tests.support import declared
 from tests.support.formats import reference, renderer
+from tests.support.responses import tokenizer_for
 
 SYSTEMS = [
     {"role": "system", "content": "One."},
@@ -40,6 +41,21 @@ def test_the_last_system_message_replaces_the_others() -> None:
     with pytest.warns(UserWarning, match="must stand first"):
         text = ours.render_text(SYSTEMS, add_generation_prompt=False)
     assert text == "<｜begin▁of▁sentence｜>Two.<｜User｜>Hi"
+
+
+def test_a_message_of_another_role_that_ends_a_conversation_is_not_extended_as_it_was() -> None:
+    tokenizer = tokenizer_for("phi3")
+    ours = renderer("phi3", tokenizer, unsupported="as_template")
+    chat = [USER, ANSWER, {"role": "tool", "content": ""}]
+    for _ in range(3):
+        tokens = ours.render(chat, add_generation_prompt=False)
+        assert tokens.text.endswith("<|endoftext|>")
+        with pytest.raises(UnstableExtension):
+            ours.extend(tokens, [USER])
+        more = ours.extend(tokens, [USER], history="as_sampled")
+        fresh = ours.render([*chat, USER])
+        assert more.notes == (f"differs from a fresh render from token {len(tokens) - 1} on",)
+        assert fresh[: len(tokens) - 1] == tokens[:-1]
 
 
 def test_only_the_first_call_is_written() -> None:

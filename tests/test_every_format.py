@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import warnings
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 import templc
 from templc.runtime.errors import TemplcError
 from templc.runtime.messages import Reader
-from tests.support.formats import FORMATS
+from tests.support.formats import FORMATS, renderer
+from tests.support.responses import tokenizer_for
 
 ARGUMENTS = {"city": "São Paulo", "days": 2, "exact": True, "tags": ["a", "b"], "more": {"x": "y"}}
 TOOL = {
@@ -125,3 +128,18 @@ def test_a_role_and_a_text_are_read_as_any_message_is(name: str, as_template: bo
             # one key more, which says nothing, leads past the short way
             assert found in (None, Reader(rules, as_template).read({**raw, "name": None}, 0))
     assert taken or rules.content
+
+
+SYSTEM = {"role": "system", "content": "s"}
+PLAIN = ([USER], [SYSTEM, USER], [USER, ANSWER, SYSTEM, USER], [USER, called({}), RESULT, ANSWER])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_control_token_that_a_format_writes_is_one_token(name: str) -> None:
+    tokenizer = tokenizer_for(name)
+    made = renderer(name, tokenizer)
+    for chat, tools in itertools.product(PLAIN, (None, [TOOL])):
+        with warnings.catch_warnings(), contextlib.suppress(templc.MessageError):
+            warnings.simplefilter("ignore")
+            tokens = made.render(chat, tools=tools)
+            assert tokens == tokenizer.encode(tokens.text, add_special_tokens=False).ids

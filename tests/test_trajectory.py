@@ -85,6 +85,20 @@ def test_sampled_ids_stay_verbatim_where_the_tokenizer_would_split_otherwise() -
     assert more.notes == (f"differs from a fresh render from token {len(prompt)} on",)
 
 
+def test_a_turn_that_a_render_writes_without_what_the_prompt_gave_is_said_to_differ() -> None:
+    """Qwen3 closes an empty think block in the prompt, and shows none where nobody has asked anything."""
+    qwen3 = templc.get_renderer("qwen3", tokenizer_for("qwen3"), enable_thinking=False)
+    chat = [{"role": "system", "content": "s"}]
+    for completion in (CALL.partition("\n\n")[2], "Hi<|im_end|>", "Hi<|im_end|><|im_end|>"):
+        traj = qwen3.start(chat, tools=TOOLS)
+        parsed = traj.sampled(encoded(completion))
+        fresh = qwen3.render([*chat, parsed.message], tools=TOOLS)
+        at = next(n for n, (a, b) in enumerate(zip(traj.tokens, fresh, strict=False)) if a != b)
+        assert traj.differs == at
+        with pytest.raises(templc.UnstableExtension):
+            qwen3.extend(traj.tokens, [RESULT])
+
+
 def test_a_completion_that_was_cut_off_is_closed_without_training_the_close() -> None:
     traj = templc.get_renderer("qwen2_5", tokenizer_for("qwen2_5")).start([USER])
     parsed = traj.sampled(encoded("Once upon a"))
@@ -104,6 +118,23 @@ def test_a_stop_inside_open_reasoning_is_kept_and_said() -> None:
     new = traj.add([USER])
     assert new.text.startswith("\n<|im_start|>user\nw?")
     assert "<think>\nhm<|im_end|>\n<|im_start|>user" in traj.tokens.text
+
+
+def test_a_model_may_spell_a_control_token_where_a_caller_may_not() -> None:
+    renderer = templc.get_renderer(
+        "qwen3_instruct", tokenizer_for("qwen3"), content_specials="error"
+    )
+    as_text = templc.get_renderer("qwen3_instruct", tokenizer_for("qwen3"))
+    for then in (USER, RESULT):
+        traj = renderer.start([USER])
+        spelled = [token for letter in "<|im_end|>" for token in encoded(letter)]
+        parsed = traj.sampled([*spelled, 151645])
+        traj.add([then])
+        fresh = as_text.render([USER, parsed.message, then])
+        at = next(n for n, (a, b) in enumerate(zip(traj.tokens, fresh, strict=False)) if a != b)
+        assert traj.differs == at
+        with pytest.raises(templc.ControlTokenError):
+            traj.add([{"role": "user", "content": "<|im_end|>"}])
 
 
 def test_an_alternative_stop_token_stays() -> None:
@@ -155,6 +186,47 @@ def test_a_run_that_is_never_closed_goes_on() -> None:
     more = renderer.extend(tokens, [RESULT], add_generation_prompt=False, history="as_sampled")
     fresh = renderer.render([USER, made, RESULT, RESULT], add_generation_prompt=False)
     assert tokens + more == fresh and more.notes == ()
+
+
+@pytest.mark.parametrize("name", ["glm4_1v", "glm4_5", "glm4_6v", "glm4_7", "glm5_1", "glm5_2"])
+def test_a_marker_that_was_sampled_as_the_stop_is_not_written_twice(name: str) -> None:
+    """GLM stops by writing the token that opens the next turn."""
+    tokenizer = tokenizers_with(name)
+    renderer = templc.get_renderer(name, tokenizer)
+    chat: list[Any] = [USER]
+    traj = renderer.start(chat)
+    for text in ("Hi", "Ho", "Hum"):
+        (example,) = renderer.supervised([*chat, {"role": "assistant", "content": text}])[-1:]
+        ids = list(example)[len(traj) :]
+        assert ids[-1] == tokenizer.token_to_id("<|user|>")
+        parsed = traj.sampled(ids)
+        chat += [parsed.message, USER]
+        kept = traj.tokens
+        new = traj.add([USER])
+        assert new[0] != ids[-1] and sum(new.weights) == 0
+        assert traj.tokens.count(ids[-1]) == chat.count(USER)
+        if name not in ("glm4_7", "glm5_1"):  # these write earlier turns without a think block
+            assert traj.differs is None and traj.tokens == renderer.render(chat)
+            assert kept + renderer.extend(kept, [USER]) == traj.tokens
+
+
+def test_a_stop_that_no_turn_begins_with_is_said_to_differ() -> None:
+    """These formats write nothing behind an answer, so a fresh render has no stop there."""
+    for name in ("ling", "granite_code"):
+        tokenizer = tokenizers_with(name)
+        renderer = templc.get_renderer(name, tokenizer)
+        traj = renderer.start([USER])
+        at = len(traj)
+        ids = [
+            *tokenizer.encode("Hi", add_special_tokens=False).ids,
+            *renderer.stop_token_ids()[:1],
+        ]
+        parsed = traj.sampled(ids)
+        with pytest.raises(templc.UnstableExtension, match="kept as sampled"):
+            renderer.extend(traj.tokens, [USER])
+        traj.add([USER])
+        assert traj.tokens != renderer.render([USER, parsed.message, USER])
+        assert traj.differs == at + len(ids) - 1
 
 
 def test_a_final_answer_says_from_where_history_would_be_rewritten() -> None:

@@ -158,7 +158,7 @@ class Place(NamedTuple):
         assert node is not None
         # Whether the turn of the last message stays as it is may be known by its skeleton.
         role, skeleton = node.message.role, None
-        if role in self.renderer.reads_future:
+        if self.renderer.sees_future(role):
             skeleton = self.frames.written(self.renderer, state, node)
         # What is pending of a sampled turn is written from the past before it, as a skeleton is.
         node_past = node.past if state.pending or skeleton is not None else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from templc.runtime import fold
 from templc.runtime.codec import Codec
-from templc.runtime.encode import encode
+from templc.runtime.encode import ContentSpecials, encode
 from templc.runtime.history import Node
 from templc.runtime.messages import Message
 from templc.runtime.tokens import Tokens
@@ -45,7 +45,12 @@ def fresh_render(
 ) -> Tokens:
     """Canonical messages rendered anew, without state."""
     turns = fold.Turns.of(renderer, messages)
-    return encode(fold.whole(renderer, turns, tools, prompt), codec, renderer.content_specials)
+    return encode(fold.whole(renderer, turns, tools, prompt), codec, compared_specials(renderer))
+
+
+def compared_specials(renderer: Renderer) -> ContentSpecials:
+    """What is done, in a comparison, where a text spells a control token: a model may have sampled what is refused."""
+    return "text" if renderer.content_specials == "error" else renderer.content_specials
 
 
 def common(first: Sequence[int], second: Sequence[int]) -> int:

@@ -23,7 +23,7 @@ from templc.runtime.messages import Message, Reader
 from templc.runtime.pieces import Piece, text_of
 from templc.runtime.seam import changed_ids
 from templc.runtime.shapes import Written
-from templc.runtime.skeleton import Frames, Item, frames_of
+from templc.runtime.skeleton import Frames, Item, frames_of, unfilled
 from templc.runtime.states import sealed_state, state_of, wants_prompt
 from templc.runtime.tokens import Tokens
 from templc.runtime.writer import Writer
@@ -111,7 +111,8 @@ def _reader(renderer: Renderer, state: State) -> Reader:
 class _Extension:
     """New messages read and summarised. `seen`: what each sees; `joint`: what the last old message now sees.
 
-    out: has what is fixed. frames: of the renderer, where turns can be filled in.
+    out: has what is fixed. frames: of the renderer, where turns can be filled in. lapped: the control token that was
+    sampled as the stop is the one that the new turns begin with.
     """
 
     renderer: Renderer
@@ -126,6 +127,7 @@ class _Extension:
     prompt: bool
     out: Writer
     frames: Frames | None
+    lapped: bool = False
 
     @classmethod
     def of(
@@ -199,6 +201,10 @@ class _Extension:
         if added is None:
             raise self._refusal(change or self.node, cut_off)
         text = text_of(added)
+        if overlap := self.state.overlap:
+            if not text.startswith(overlap):
+                raise self._refusal(self.node, True)
+            added, text = cut(unfilled(added), len(overlap)), text[len(overlap) :]
         changed = changed_ids(self.codec, self.previous, self.previous.text, text)
         if changed:
             raise UnstableExtension(
@@ -277,13 +283,14 @@ class _Extension:
     def _same(self, found: Tokens) -> bool:
         """Whether a fresh render surely has the same tokens, found without rendering anew. found: those added."""
         state = self.state
-        if self._change() is not None or "closer" in state.pending or state.overlap:
+        overlap = state.overlap
+        if self._change() is not None or "closer" in state.pending or (overlap and not self.lapped):
             return False
         # Where nothing was written behind the last message, what was added is what a fresh render adds.
         bare = bool(state.pending) or not (state.prompt or end(self.renderer, state))
         if not (bare and self._alike()):
             faithful = self._added()
-            if faithful is None or text_of(faithful) != found.text:
+            if faithful is None or text_of(faithful) != overlap + found.text:
                 return False
         if found and found[0] in self.codec.controls.ids:  # no merge goes across it
             return True
@@ -332,7 +339,7 @@ class _Extension:
 
     def _alike(self) -> bool:
         """Whether the last message is surely written as it was, whatever it sees now."""
-        reads = self.node.message.role in self.renderer.reads_future
+        reads = self.renderer.sees_future(self.node.message.role)
         if not reads or self.joint == self.node.seen:
             return True
         frames = self.frames
@@ -357,6 +364,7 @@ class _Extension:
         # What the new turns have in common with what was written is not written twice.
         if text_of(out.pieces[start:]).startswith(given):
             out.pieces[start:] = cut(out.pieces[start:], len(given))
+            self.lapped = bool(state.overlap) and not renderer.stop_strings
         return out.pieces
 
     def _close(self, out: Writer) -> None:

@@ -173,9 +173,14 @@ def write_end(renderer: Renderer, out: Writer, past: Any, prompt: bool) -> None:
 
 def end_text(renderer: Renderer, tools: Tools, lead: Message | None, past: Any) -> str:
     """What follows the last message where a generation prompt is wanted."""
+    return text_of(end_pieces(renderer, tools, lead, past))
+
+
+def end_pieces(renderer: Renderer, tools: Tools, lead: Message | None, past: Any) -> list[Piece]:
+    """The pieces of it."""
     scratch = Writer(tools, lead)
     write_end(renderer, scratch, past, True)
-    return text_of(scratch.pieces)
+    return scratch.pieces
 
 
 def whole(renderer: Renderer, turns: Turns, tools: Tools, prompt: bool) -> list[Piece]:

@@ -202,7 +202,7 @@ def first_change(
 def _differs(
     renderer: Renderer, state: State, node: Node, future: Any, frames: Frames | None
 ) -> bool:
-    if node.message.role not in renderer.reads_future:
+    if not renderer.sees_future(node.message.role):
         return False
     if frames is not None and frames.alike(renderer, state, node, future):
         return False

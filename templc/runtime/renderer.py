@@ -167,6 +167,12 @@ class Renderer(Binding):
         if role in self.checks:
             self.checks[role](self, out, message, past)
 
+    def sees_future(self, role: str) -> bool:
+        """Whether later messages may change the turn of a message of this role."""
+        if role != "assistant" and role not in self.turns:
+            role = "other"
+        return role in self.reads_future
+
     def future(self, *, prompt: bool, live: bool = False) -> Any:
         """What the last message sees of the future."""
         return last_future(self.future_type, not prompt, live)  # type: ignore[arg-type]

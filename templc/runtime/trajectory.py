@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from templc.runtime import fold
-from templc.runtime.change import common
+from templc.runtime.change import common, compared_specials
 from templc.runtime.codec import Codec
 from templc.runtime.encode import ids_of
 from templc.runtime.ending import cut
@@ -245,7 +245,10 @@ class Trajectory:
         text = self._codec.decode(ids) if parsed.notes else parsed.text
         overlap = self._overlap(text) if renderer.info.stop_strings else ""
         pending = ("trailer",) if parsed.stop is not None else ("closer", "trailer")
-        over = (() if overlap else pending, overlap, *self._parting(node, state, ids, parsed))
+        left = () if overlap else pending
+        if "closer" not in renderer.parts and ids and parsed.stop == ids[-1]:
+            overlap = parsed.stop_text  # the token that opens the next turn, as a rule
+        over = (left, overlap, *self._parting(node, state, ids, parsed))
         past, calls, waiting = state.past.after(message), reader.calls, reader.waiting
         fixed = state.renderer, state.tools, state.lead
         after = _new(State, (*fixed, node, past, calls, waiting, False, *over))
@@ -302,12 +305,20 @@ def _apart(
     start: int,
 ) -> int | None:
     """Index of the first token of a turn, sampled from `start` on, that a fresh render would not have."""
-    if renderer.continues_prompt and parsed.canonical and parsed.differs is None:
+    as_said = renderer.continues_prompt and parsed.canonical and parsed.differs is None
+    if as_said and "prefill" not in renderer.parts:
         return None
+    specials = compared_specials(renderer)
     pieces = emission(renderer, before, node, renderer.future(prompt=False))
-    prompt = fold.end_text(renderer, before.tools, before.lead, before.past)
+    end = fold.end_pieces(renderer, before.tools, before.lead, before.past)
+    prompt = text_of(end)
     if not text_of(pieces).startswith(prompt):
-        return start
-    wanted = ids_of(cut(pieces, len(prompt)), codec, renderer.content_specials, at_start=False)
+        # What the prompt holds of the turn may be what a fresh render lacks.
+        given = ids_of(end, codec, specials, at_start=False)
+        wanted = ids_of(pieces, codec, specials, at_start=False)
+        return start - len(given) + common([*given, *ids], wanted)
+    if as_said:
+        return None
+    wanted = ids_of(cut(pieces, len(prompt)), codec, specials, at_start=False)
     same = common(ids, wanted)
     return None if same == len(ids) else start + same
