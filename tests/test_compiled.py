@@ -82,6 +82,15 @@ def test_messages_are_read_alike(chat: Any, filtered: Any, sought: tuple[str, ..
     assert compiled.bare(chat, *given) == lines.bare(chat, *given)
 
 
+@pytest.mark.parametrize("content", [["a"], 1, None, {}, Odd("a"), b"a"])
+@pytest.mark.parametrize("role", ["user", 1, None, ["user"], Odd("user")])
+def test_what_is_no_text_is_read_alike(role: Any, content: Any) -> None:
+    compiled, lines = pair("templc.runtime.filling")
+    given = frozenset({"user"}), None, (), ()
+    chat = [message("user", "a"), {"role": role, "content": content}]
+    assert compiled.bare(chat, *given) is lines.bare(chat, *given) is None
+
+
 def shapes(name: str) -> list[Known]:
     """The shapes that a renderer knows of whole chats; it learns a few, if others did not do so before."""
     renderer = templc.get_renderer(name, responses.tokenizer_for(name))

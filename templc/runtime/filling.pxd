@@ -24,7 +24,8 @@ cdef class Asked:
 cpdef object rendered(tuple last, object tokenizer, object messages, object prompt)
 
 
-@cython.locals(found=list, contents=list, content=str, first=str, text=str)
+# A content may be anything until it is looked at.
+@cython.locals(found=list, contents=list, first=str, text=str)
 cpdef object bare(object messages, frozenset roles, object filtered, tuple firsts, tuple sought)
 
 
